@@ -28,7 +28,7 @@ const (
 // its values are lists or objects.
 var ErrNoColumn = feature.NotFound("no such property")
 
-// Columns are some properties of all regions of a type, as tiles have them; see Selector. Values are
+// Columns are some properties of the regions of a type, as tiles have them; see Selector. Values are
 // texts, numbers and booleans; long texts are cut. Columns never change, so any number of goroutines
 // may use them.
 type Columns struct {
@@ -36,8 +36,9 @@ type Columns struct {
 	numbers []numbered // in the order of the numbers
 	codes   []uint32   // by row and field: 1 more than the index of the value; 0 if absent
 	// Value i is values[ends[i]:ends[i+1]], a value message of a vector tile. Each value is there once.
-	values []byte
-	ends   []uint32
+	values  []byte
+	ends    []uint32
+	regions int
 }
 
 // numbered is the row of a feature by its number in vector tiles.
@@ -58,8 +59,8 @@ func (c *Columns) value(code uint32) []byte {
 	return c.values[c.ends[code-1]:c.ends[code]:c.ends[code]]
 }
 
-// Regions returns the number of regions, with and without values.
-func (c *Columns) Regions() int { return len(c.codes) / max(len(c.fields), 1) }
+// Regions returns the number of regions of the type, with and without values.
+func (c *Columns) Regions() int { return c.regions }
 
 // Values calls fn with the value of column i for each region that has one. A value is a message of
 // package mvt, and is valid as long as the columns.
@@ -71,12 +72,9 @@ func (c *Columns) Values(i int, fn func(value []byte)) {
 	}
 }
 
-// codesOf returns the codes of a feature, or nil. c may be nil.
+// codesOf returns the codes of a feature, or nil.
 func (c *Columns) codesOf(number uint64) []uint32 {
-	if c == nil {
-		return nil
-	}
-	i, ok := slices.BinarySearchFunc(c.numbers, number, func(n numbered, asked uint64) int { return cmp.Compare(n.number, asked) })
+	i, ok := c.find(number)
 	if !ok {
 		return nil
 	}
@@ -84,26 +82,42 @@ func (c *Columns) codesOf(number uint64) []uint32 {
 	return c.codes[from : from+len(c.fields)]
 }
 
+func (c *Columns) find(number uint64) (int, bool) {
+	return slices.BinarySearchFunc(c.numbers, number, func(n numbered, asked uint64) int { return cmp.Compare(n.number, asked) })
+}
+
+// has reports whether there is a feature with a number.
+func (c *Columns) has(number uint64) bool {
+	_, ok := c.find(number)
+	return ok
+}
+
+// columnSets are all columns of a type.
+type columnSets []*Columns
+
 // tag adds the values of a feature to the current feature of a layer.
-func (c *Columns) tag(l *mvt.Layer, number uint64) {
-	for i, code := range c.codesOf(number) {
-		if code > 0 {
-			l.TagValue(c.fields[i].Name, c.value(code))
+func (all columnSets) tag(l *mvt.Layer, number uint64) {
+	for _, c := range all {
+		for i, code := range c.codesOf(number) {
+			if code > 0 {
+				l.TagValue(c.fields[i].Name, c.value(code))
+			}
 		}
 	}
 }
 
 // insert adds the values of a feature to the end of layout.AppendFeatureHead.
-func (c *Columns) insert(dst []byte, number uint64) []byte {
-	codes := c.codesOf(number)
-	if codes == nil {
+func (all columnSets) insert(dst []byte, number uint64) []byte {
+	if len(all) == 0 {
 		return dst
 	}
 	dst = dst[:len(dst)-len(layout.FeatureHeadEnd)]
-	for i, code := range codes {
-		if code > 0 {
-			dst = append(jsontext.AppendString(append(dst, ','), c.fields[i].Name), ':')
-			dst = appendJSON(dst, c.value(code))
+	for _, c := range all {
+		for i, code := range c.codesOf(number) {
+			if code > 0 {
+				dst = append(jsontext.AppendString(append(dst, ','), c.fields[i].Name), ':')
+				dst = appendJSON(dst, c.value(code))
+			}
 		}
 	}
 	return append(dst, layout.FeatureHeadEnd...)
@@ -111,15 +125,15 @@ func (c *Columns) insert(dst []byte, number uint64) []byte {
 
 // appendFeature appends a Feature, or its beginning up to its geometry, with the values of its
 // region.
-func (c *Columns) appendFeature(dst, text []byte, typ string) []byte {
+func (all columnSets) appendFeature(dst, text []byte, typ string) []byte {
 	id, head, ok := "", []byte(nil), false
-	if c != nil {
+	if len(all) > 0 {
 		id, head, ok = layout.ParseFeatureHead(text, typ)
 	}
 	if !ok {
 		return append(dst, text...)
 	}
-	dst = c.insert(append(dst, head...), layout.FeatureID(typ, id))
+	dst = all.insert(append(dst, head...), layout.FeatureID(typ, id))
 	return append(dst, text[len(head):]...)
 }
 
@@ -210,19 +224,65 @@ func (r *Reader) Columns(ctx context.Context, typ string, names []string) (*Colu
 	for _, f := range c.fields {
 		names = append(names, f.Name)
 	}
-	return columnCache.Load().Do(ctx, columnsKey{rt.opened, strings.Join(names, "\x00")}, func() (*Columns, error) {
+	return columnCache.Load().Do(ctx, columnsKey{rt.opened, 0, strings.Join(names, "\x00")}, func() (*Columns, error) {
 		return c, r.fill(context.WithoutCancel(ctx), c, rt, names) // others may wait for them
 	})
 }
 
+// JoinColumns returns properties of the features of a layer that have ids of regions of a type, as
+// feature.SameRegionID compares them. from identifies the state of the layer: memory keeps the
+// columns of a state, and 0 is of none. Names in tiles are the given ones behind prefix. Errors match ErrUnknownType or ErrNoColumn, or come from the
+// layer; with more features than MaxJoined the error matches feature.ErrTooMuchWork.
+func (r *Reader) JoinColumns(ctx context.Context, typ string, l feature.Layer, from uint64, prefix string, names []string) (*Columns, error) {
+	rt := r.types[typ]
+	if rt == nil {
+		return nil, r.unknownType(typ)
+	}
+	c := &Columns{}
+	for _, name := range names {
+		f, ok := l.Info().Schema.Lookup(name)
+		if !ok || f.Kind == feature.Texts {
+			return nil, fmt.Errorf("%w: %q of %s", ErrNoColumn, name, l.Info().Name)
+		}
+		c.fields = append(c.fields, feature.Field{Name: prefix + name, Kind: f.Kind})
+	}
+	build := func() (*Columns, error) {
+		regions, err := r.Columns(ctx, typ, nil)
+		if err != nil {
+			return nil, err
+		}
+		b := newColumnsBuilder(c, rt, names)
+		n := 0
+		for f, err := range l.Features(context.WithoutCancel(ctx), &feature.Query{Detail: feature.WithoutGeometry}) {
+			if err != nil {
+				return nil, err
+			}
+			if n++; n > MaxJoined {
+				return nil, &feature.TooMuchWork{Examined: MaxJoined}
+			}
+			if regions.has(layout.FeatureID(typ, f.ID)) {
+				b.add(f)
+			}
+		}
+		b.finish()
+		c.regions = regions.regions
+		return c, nil
+	}
+	if from == 0 {
+		return build()
+	}
+	return columnCache.Load().Do(ctx, columnsKey{rt.opened, from, strings.Join(names, "\x00")}, build)
+}
+
+// MaxJoined bounds the features of a layer whose properties regions get.
+const MaxJoined = 500_000
+
 // fill reads the values of the columns with the given names.
 func (r *Reader) fill(ctx context.Context, c *Columns, rt *readerType, names []string) error {
-	columns, code := feature.NewColumns(names), map[string]uint32{}
-	c.ends = append(c.ends, 0)
-	merged := rt.MergedBelow() > 0
-	l, row := layer{r, rt}, uint32(0)
+	b := newColumnsBuilder(c, rt, names)
+	l := layer{r, rt}
 	var f feature.Feature
-	var members, value []byte
+	var members []byte
 	for stored, err := range r.scanRegions(ctx, rt, "", false) {
 		if err != nil {
 			return err
@@ -230,29 +290,58 @@ func (r *Reader) fill(ctx context.Context, c *Columns, rt *readerType, names []s
 		if err := l.read(&f, string(stored.Key[1:]), stored, &members, false); err != nil {
 			return err
 		}
-		c.numbers = append(c.numbers, numbered{layout.FeatureID(rt.Name, f.ID), row})
-		if merged { // a polygon that stands for several has the values of the largest
-			c.numbers = append(c.numbers, numbered{layout.FeatureID(rt.Name, layout.MergedID(f.ID)), row})
-		}
-		row++
-		for _, v := range columns.ValuesOf(f.Properties) {
-			var ok bool
-			if value, ok = AppendScalar(value[:0], v); !ok {
-				c.codes = append(c.codes, 0)
-				continue
-			}
-			n, known := code[string(value)]
-			if !known {
-				c.values = append(c.values, value...)
-				c.ends = append(c.ends, uint32(len(c.values)))
-				n = uint32(len(c.ends) - 1)
-				code[string(value)] = n
-			}
-			c.codes = append(c.codes, n)
-		}
+		b.add(&f)
 	}
-	slices.SortFunc(c.numbers, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+	b.finish()
 	return nil
+}
+
+// columnsBuilder fills columns from features.
+type columnsBuilder struct {
+	*Columns
+	typ     string
+	merged  bool // some polygons stand for several regions
+	columns *feature.Columns
+	code    map[string]uint32 // of values
+	row     uint32
+	scratch []byte
+}
+
+func newColumnsBuilder(c *Columns, rt *readerType, names []string) *columnsBuilder {
+	c.ends = append(c.ends, 0)
+	return &columnsBuilder{
+		Columns: c, typ: rt.Name, merged: rt.MergedBelow() > 0, columns: feature.NewColumns(names), code: map[string]uint32{},
+	}
+}
+
+// add adds the values of a feature.
+func (b *columnsBuilder) add(f *feature.Feature) {
+	b.numbers = append(b.numbers, numbered{layout.FeatureID(b.typ, f.ID), b.row})
+	if b.merged { // a polygon that stands for several has the values of the largest
+		b.numbers = append(b.numbers, numbered{layout.FeatureID(b.typ, layout.MergedID(f.ID)), b.row})
+	}
+	b.row++
+	for _, v := range b.columns.ValuesOf(f.Properties) {
+		var ok bool
+		if b.scratch, ok = AppendScalar(b.scratch[:0], v); !ok {
+			b.codes = append(b.codes, 0)
+			continue
+		}
+		n, known := b.code[string(b.scratch)]
+		if !known {
+			b.values = append(b.values, b.scratch...)
+			b.ends = append(b.ends, uint32(len(b.values)))
+			n = uint32(len(b.ends) - 1)
+			b.code[string(b.scratch)] = n
+		}
+		b.codes = append(b.codes, n)
+	}
+}
+
+// finish sorts the features. Of those with one number the first counts.
+func (b *columnsBuilder) finish() {
+	slices.SortStableFunc(b.numbers, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+	b.regions = int(b.row)
 }
 
 // DefaultColumnBytes is the memory for Columns unless SetColumnBytes changes it.
@@ -271,6 +360,7 @@ func init() { SetColumnBytes(DefaultColumnBytes) }
 // columnsKey identifies columns of a type of an opened data set.
 type columnsKey struct {
 	opened uint64
+	joined uint64 // the state of a layer with the values; 0 for the type's own
 	names  string
 }
 

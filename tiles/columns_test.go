@@ -88,8 +88,8 @@ func TestTilesHaveColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := []tiles.Selector{{Type: "district"}, {Type: "river"}}
-	with := []tiles.Selector{{Type: "district", Columns: columns}, {Type: "river", Columns: width}}
-	one := []tiles.Selector{{Type: "district", ID: "a", Columns: columns}}
+	with := []tiles.Selector{{Type: "district", Columns: []*tiles.Columns{columns}}, {Type: "river", Columns: []*tiles.Columns{width}}}
+	one := []tiles.Selector{{Type: "district", ID: "a", Columns: []*tiles.Columns{columns}}}
 	want := map[string]map[string]string{
 		"a": {"turnover": "12.5", "code": "007", "open": "1", "long": strings.Repeat("é", 98) + "…"},
 		"b": {"turnover": "-9007199254740993", "code": `"},"geometry":`},

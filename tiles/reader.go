@@ -140,9 +140,9 @@ func (r *Reader) Check(typ string) error {
 type Selector struct {
 	Type string
 	ID   string // empty for all; as feature.SameRegionID compares them
-	// Columns are properties that polygons and lines of the type have in tiles beside their own. They
-	// are the same in all selectors of a type.
-	Columns *Columns
+	// Columns are properties that polygons and lines of the type have in tiles beside their own, with
+	// different names. They are the same in all selectors of a type.
+	Columns []*Columns
 }
 
 // among reports whether an id is one of ids. A nil list means all ids.
@@ -151,7 +151,7 @@ func among[T ~string | ~[]byte](ids []string, id T) bool {
 }
 
 // wanted returns what the selectors select of one type: nil ids select all.
-func wanted(layers []Selector, typ string) (ids []string, columns *Columns) {
+func wanted(layers []Selector, typ string) (ids []string, columns columnSets) {
 	for _, l := range layers {
 		if l.Type == typ {
 			if l.ID == "" {
@@ -281,7 +281,7 @@ func separate(dst []byte, start int) []byte {
 }
 
 func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, row *cellstore.Row, base, t quadkey.Tile,
-	ids []string, columns *Columns) ([]byte, error) {
+	ids []string, columns columnSets) ([]byte, error) {
 	if row.Empty() {
 		return dst, nil
 	}

@@ -199,7 +199,7 @@ type cut struct {
 	base, t quadkey.Tile
 	whole   bool // geometries are the same in both
 	ids     []string
-	columns *Columns
+	columns columnSets
 }
 
 // appendTo appends the chosen regions of a stored tile.
@@ -254,7 +254,7 @@ func (c *cut) appendTo(dst, tile []byte) ([]byte, error) {
 }
 
 // begin starts a feature with the attributes of f and its columns.
-func (c *cut) begin(f mvt.Feature, columns *Columns) error {
+func (c *cut) begin(f mvt.Feature, columns columnSets) error {
 	c.layer.Begin(f.ID, f.Type)
 	err := c.copyTags(f, "")
 	columns.tag(&c.layer.Layer, f.ID)

@@ -92,6 +92,7 @@ type pointsCmd struct {
 
 	positioned
 	renewing
+	valuesOf
 }
 
 func (pointsCmd) Help() string {
@@ -103,6 +104,7 @@ files together become the collection; what was published of it before is replace
   ingest points shops export.csv --lat geo_y --lon geo_x --type price=number --type tags=texts
   ingest points stops survey.gpkg --layer stops
   ingest points cafes places.parquet --where "categories.primary IN ('cafe', 'bakery') AND confidence > 0.5"
+  ingest points sales turnover.xlsx --values-of county
   curl https://example.org/shops.csv | ingest points shops -
 
 FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it,
@@ -182,7 +184,10 @@ func (c *pointsCmd) Run(s *session) error {
 		return err
 	}
 	of.Private, of.Search = c.Private, c.Search
-	of.AllowEmpty, of.Replace = c.AllowEmpty, c.Replace
+	of.AllowEmpty, of.Replace, of.ValuesOf = c.AllowEmpty, c.Replace, c.ValuesOf
+	if err := c.check(c); err != nil {
+		return err
+	}
 	if c.MaxChange != nil && c.IntoLive != "" && !c.Replace {
 		return &usageError{errors.New("--max-change is for collections that are published, and for --into-live with --replace: " +
 			"leave out one of --max-change and --into-live, or add --replace")}

@@ -437,7 +437,7 @@ var rules = []rule{
 		ours: []string{
 			"cellstore", "cellstore/dataset", "cmd/ingest/internal/job", "cmd/ingest/internal/job/features",
 			"cmd/ingest/internal/job/zonefinder", "cmd/ingest/internal/source/...", "cmd/ingest/internal/iprecord",
-			"cmd/ingest/internal/liveclient", "cmd/ingest/internal/serverclient", "ask", "cmd/internal/catalogue", "cmd/internal/columnname", "cmd/internal/iso3166", "internal/extsort",
+			"cmd/ingest/internal/liveclient", "cmd/ingest/internal/serverclient", "ask", "cmd/internal/catalogue", "cmd/internal/columnname", "cmd/internal/iso3166", "cmd/internal/nearest", "internal/extsort",
 			"internal/jsontext", "internal/repeats",
 			"feature", "quadkey", "tiles", "tiles/build", "places/...", "ipgeo",
 		},

@@ -106,7 +106,7 @@ func Layers(ctx context.Context, r *tiles.Reader, list string) ([]tiles.Selector
 	slices.SortFunc(selectors, func(a, b tiles.Selector) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
 	})
-	return slices.Compact(selectors), nil
+	return slices.CompactFunc(selectors, func(a, b tiles.Selector) bool { return a.Type == b.Type && a.ID == b.ID }), nil
 }
 
 // Write exports layers of a generation of boundaries to a file. The extension of its name decides

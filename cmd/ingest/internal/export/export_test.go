@@ -246,10 +246,10 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	layers, err := export.Layers(ctx, r, "state,country,all,country")
-	if err != nil || fmt.Sprint(layers) != "[{country  <nil>} {state  <nil>}]" {
+	if err != nil || fmt.Sprint(layers) != "[{country  []} {state  []}]" {
 		t.Errorf("%v, %v", layers, err)
 	}
-	if layers, err := export.Layers(ctx, r, "country:WL,country:wl"); err != nil || fmt.Sprint(layers) != "[{country wl <nil>}]" {
+	if layers, err := export.Layers(ctx, r, "country:WL,country:wl"); err != nil || fmt.Sprint(layers) != "[{country wl []}]" {
 		t.Errorf("a region in two spellings: %v, %v", layers, err)
 	}
 	dir := t.TempDir()

@@ -27,15 +27,23 @@ var (
 			"maxItems": maxDenied,
 		}, readCountries)
 	rangesCountryParam = endpoint.New("country",
-		"Networks located in this country, by its ISO 3166-1 code, or by a code that sources use for one, such as `EU`. "+
-			"Either this or `asn`, or both for what is in both.", endpoint.Country.Schema, readCountry).WithExample("de")
-	rangesASNParam = endpoint.New("asn", "Networks of this autonomous system, by its number, with or without `AS` before it.",
-		endpoint.Schema{"type": "string", "pattern": "^([Aa][Ss])?[0-9]{1,10}$"}, readASN)
+		"Networks located in any of these countries, by their ISO 3166-1 codes, or by codes that sources use for one, such as "+
+			"`EU`. One of this, `continent` and `asn` is required; with several, networks that are in each.", endpoint.Schema{
+			"type": "array", "items": endpoint.Country.Schema, "minItems": 1, "maxItems": maxDenied,
+		}, readCountries).WithExample([]string{"de", "at", "ch"})
+	rangesContinentParam = endpoint.Codes("continent", "continents", 2, 2, false,
+		"Networks located in countries of any of these continents: AF, AN, AS, EU, NA, OC, SA.")
+	rangesASNParam = endpoint.New("asn", "Networks of any of these autonomous systems, by their numbers, with or without `AS` before them.",
+		endpoint.Schema{
+			"type": "array", "items": endpoint.Schema{"type": "string", "pattern": "^([Aa][Ss])?[0-9]{1,10}$"}, "minItems": 1, "maxItems": maxSystems,
+		}, readASNs)
 	ipVersionParam    = endpoint.Word("version", "Networks of this version of IP; both if absent.", "4", "6")
 	rangesFormatParam = endpoint.Word("format",
-		"Form of the answer; without it the Accept header chooses among the first three. text is a network in each line, "+
-			"ndjson an object in each, nft a file for `nft -f` and ipset one for `ipset restore`, with a set for each version of IP.",
-		"text", "json", "ndjson", "nft", "ipset")
+		"Form of the answer; without it the Accept header chooses among the first three. text is a network in each line, as "+
+			"HAProxy reads with `-f`, ndjson an object in each, nft a file for `nft -f` and ipset one for `ipset restore`, with a set "+
+			"for each version of IP, nginx lines to include in a block `geo`, whose value is 1, and mikrotik commands of RouterOS that "+
+			"add to an address list.",
+		"text", "json", "ndjson", "nft", "ipset", "nginx", "mikrotik")
 )
 
 // proxyHeaders are the headers of an answer to a proxy.
@@ -126,11 +134,11 @@ func (s *Handlers) rangeEndpoints() []endpoint.Endpoint {
 		{
 			Path: "/ip/ranges",
 			ID:   "getAddressRanges", Tag: "addresses", Rank: 5,
-			Summary: "The networks of a country or an autonomous system",
+			Summary: "The networks of countries, continents and autonomous systems",
 			Doc: "In the order of addresses, IPv4 before IPv6, adjacent ranges joined and written as the fewest networks. " +
 				"They are sent while the table is read; an answer that is cut off ends its connection. One that nothing is known " +
 				"of has an empty list, unless its code is no country's. HEAD does not read the table, and so does not tell that.",
-			Params: []endpoint.Param{rangesCountryParam, rangesASNParam, ipVersionParam, rangesFormatParam},
+			Params: []endpoint.Param{rangesCountryParam, rangesContinentParam, rangesASNParam, ipVersionParam, rangesFormatParam},
 			Handle: s.getRanges, Cost: endpoint.Heavy,
 			Answers:     endpoint.Content{"text/plain": nil, "application/json": Networks{}, "application/x-ndjson": NetworkJSONLine{}},
 			CachePolicy: endpoint.CacheTagged,

@@ -3,6 +3,7 @@ package ip
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,36 +18,39 @@ import (
 
 // rangesQuery selects networks and the format of their list.
 type rangesQuery struct {
-	country string // "" for any
-	loose   bool   // the code is of no country, and only some sources have it
-	asn     uint32 // 0 for any
-	version int64  // of IP; 0 for both
-	format  string
-	accept  bool   // the Accept header chose the format
-	name    string // of the sets in lists for firewalls
+	countries  []string // none for any
+	loose      []string // those of them that are of no country, so that only some sources have them
+	continents []string // none for any
+	asns       []uint32 // none for any
+	version    int64    // of IP; 0 for both
+	format     string
+	accept     bool   // the Accept header chose the format
+	name       string // of the sets in lists for firewalls
 }
 
-// readASN reads the number of an autonomous system.
-func readASN(p *endpoint.Params, name string) uint32 {
-	text := p.Text(name, 64)
-	if len(text) > 2 && strings.EqualFold(text[:2], "AS") {
-		text = text[2:]
+// maxSystems bounds the number of autonomous systems of a request.
+const maxSystems = 250
+
+// readASNs reads the numbers of autonomous systems.
+func readASNs(p *endpoint.Params, name string) (numbers []uint32) {
+	for _, text := range p.List(name, maxSystems) {
+		if len(text) > 2 && strings.EqualFold(text[:2], "AS") {
+			text = text[2:]
+		}
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil || n == 0 {
+			p.Refuse(name, "Set asn to the number of an autonomous system, from 1 to 4294967295, such as 3320, or several joined by commas.")
+		}
+		numbers = append(numbers, uint32(n))
 	}
-	n, err := strconv.ParseUint(text, 10, 32)
-	if err != nil || n == 0 {
-		p.Refuse(name, "Set asn to the number of an autonomous system, from 1 to 4294967295, such as 3320.")
-	}
-	return uint32(n)
+	return numbers
 }
 
 // maxDenied bounds the number of refused countries; 250 countries exist.
 const maxDenied = 250
 
-// readCountry reads the code of a country, or a code that sources of addresses use like a country's
-// code, such as EU.
-func readCountry(p *endpoint.Params, name string) string { return knownCode(p, name, p.Text(name, 64)) }
-
-// readCountries reads several codes like readCountry.
+// readCountries reads codes of countries, or codes that sources of addresses use like those, such as
+// EU.
 func readCountries(p *endpoint.Params, name string) []string {
 	codes := p.List(name, maxDenied)
 	for i := range codes {
@@ -72,32 +76,56 @@ func noCountry(code string) error {
 
 // readRanges reads the parameters of /ip/ranges.
 func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) {
-	q.country = rangesCountryParam.Of(p)
-	q.asn = rangesASNParam.Of(p)
-	if q.country == "" && q.asn == 0 {
-		p.Refuse("country", "Add country, a code such as DE, or asn, the number of an autonomous system, or both.")
+	q.countries, q.continents, q.asns = rangesCountryParam.Of(p), rangesContinentParam.Of(p), rangesASNParam.Of(p)
+	if len(q.countries)+len(q.continents)+len(q.asns) == 0 {
+		p.Refuse("country", "Add country, a code such as DE, continent, such as EU, or asn, the number of an autonomous system.")
 	}
 	q.version, _ = strconv.ParseInt(ipVersionParam.Of(p), 10, 64) // 0 when it is absent
 	q.format = rangesFormatParam.Of(p)
 	if q.accept = !rangesFormatParam.Given(p); q.accept {
 		q.format = formats[web.PreferredType(r, "text/plain", "application/json", "application/x-ndjson")]
 	}
-	if c, ok := iso3166.Lookup(q.country); ok {
-		q.loose = !c.Assigned()
-	}
-	q.name = "as" + strconv.FormatUint(uint64(q.asn), 10)
-	if q.country != "" {
-		country := "country_" + strings.ToLower(q.country)
-		if q.asn != 0 {
-			country += "_" + q.name
+	for _, code := range q.countries {
+		if c, ok := iso3166.Lookup(code); ok && !c.Assigned() {
+			q.loose = append(q.loose, code)
 		}
-		q.name = country
 	}
+	for _, code := range q.continents {
+		if iso3166.ContinentName(code) == "" {
+			p.Refuse(rangesContinentParam.Name, "Set continent to some of AF, AN, AS, EU, NA, OC and SA, joined by commas.")
+		}
+	}
+	q.name = q.setName()
 	return q, p.Err
 }
 
 // formats maps the media types that the Accept header may select to their formats.
 var formats = map[string]string{"text/plain": "text", "application/json": "json", "application/x-ndjson": "ndjson"}
+
+// setName returns the name of the sets for what a query selects. The kernel allows 31 bytes, with the
+// version of IP, so a long list is named by its numbers.
+func (q *rangesQuery) setName() string {
+	const most = 28
+	var systems []string
+	for _, n := range q.asns {
+		systems = append(systems, strconv.FormatUint(uint64(n), 10))
+	}
+	var all, numbers []string
+	add := func(kind, first, other string, codes []string) {
+		if len(codes) > 0 {
+			all = append(all, first+strings.ToLower(strings.Join(codes, "_"+other)))
+			numbers = append(numbers, kind+"_x"+strconv.Itoa(len(codes)))
+		}
+	}
+	add("country", "country_", "", q.countries)
+	add("continent", "continent_", "", q.continents)
+	add("as", "as", "as", systems)
+	if name := strings.Join(all, "_"); len(name) <= most {
+		return name
+	}
+	name := strings.Join(numbers, "_")
+	return name[:min(len(name), most)]
+}
 
 func (q *rangesQuery) form() web.Format {
 	switch q.format {
@@ -110,11 +138,18 @@ func (q *rangesQuery) form() web.Format {
 }
 
 func (q *rangesQuery) wants(res *ipgeo.Result) bool {
-	return (q.country == "" || res.Country == q.country) && (q.asn == 0 || res.ASN() == q.asn) &&
+	return (len(q.countries) == 0 || slices.Contains(q.countries, res.Country)) &&
+		(len(q.continents) == 0 || q.inContinent(res.Country)) &&
+		(len(q.asns) == 0 || slices.Contains(q.asns, res.ASN())) &&
 		(q.version == 0 || res.Addr.Is4() == (q.version == 4))
 }
 
-// getRanges answers GET /ip/ranges: the networks of a country or an autonomous system, sorted by
+func (q *rangesQuery) inContinent(country string) bool {
+	c, ok := iso3166.Lookup(country)
+	return ok && slices.Contains(q.continents, c.Continent)
+}
+
+// getRanges answers GET /ip/ranges: the networks of countries or autonomous systems, sorted by
 // address, with adjacent networks joined. It reads the whole table while it writes the answer, and
 // buffers nothing.
 func (s *Handlers) getRanges(c echo.Context, p *endpoint.Params) error {
@@ -132,7 +167,7 @@ func (s *Handlers) getRanges(c echo.Context, p *endpoint.Params) error {
 	answer := web.Answer{Format: q.form(), ByAccept: q.accept}
 	return s.Stream(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		w := newRangesWriter(out, &q)
-		missing := q.loose
+		missing := slices.Clone(q.loose)
 		for res, err := range reader.All(ctx) {
 			if err == nil {
 				err = web.Step(ctx)
@@ -140,8 +175,10 @@ func (s *Handlers) getRanges(c echo.Context, p *endpoint.Params) error {
 			if err != nil {
 				return err
 			}
-			missing = missing && res.Country != q.country
-			if q.version == 4 && res.Addr.Is6() && !missing {
+			if len(missing) > 0 {
+				missing = slices.DeleteFunc(missing, func(code string) bool { return code == res.Country })
+			}
+			if q.version == 4 && res.Addr.Is6() && len(missing) == 0 {
 				break // IPv4 comes first
 			}
 			if !q.wants(res) || w.span.Extend(res.First, res.Last) {
@@ -152,8 +189,8 @@ func (s *Handlers) getRanges(c echo.Context, p *endpoint.Params) error {
 			}
 			w.span = ipgeo.Span{First: res.First, Last: res.Last}
 		}
-		if missing {
-			return noCountry(q.country)
+		if len(missing) > 0 {
+			return noCountry(missing[0])
 		}
 		if err := w.flush(); err != nil {
 			return err
@@ -162,6 +199,9 @@ func (s *Handlers) getRanges(c echo.Context, p *endpoint.Params) error {
 		return nil
 	})
 }
+
+// mikrotik are the menus of RouterOS for address lists of a version of IP.
+var mikrotik = map[string]string{"4": "/ip firewall address-list", "6": "/ipv6 firewall address-list"}
 
 // rangesWriter writes networks in a format.
 type rangesWriter struct {
@@ -220,6 +260,10 @@ func (w *rangesWriter) flush() error {
 			}
 		case "ipset":
 			w.text("add -exist ", w.q.name, "_", version, " ")
+		case "nginx":
+			end = " 1;"
+		case "mikrotik":
+			w.text(mikrotik[version], " add list=", w.q.name, " address=")
 		}
 		w.some = true
 		w.out.Body = append(p.AppendTo(w.out.Body), end...)

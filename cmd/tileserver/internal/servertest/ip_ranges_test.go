@@ -118,6 +118,14 @@ add -exist as3320_4 2.0.3.2/32
 create -exist as3320_6 hash:net family inet6 maxelem 16777216
 add -exist as3320_6 2a00:2::/31
 `},
+		{"country=de,EU&version=4", "text/plain;charset=UTF-8", "2.0.0.0/23\n2.0.3.1/32\n2.0.3.2/32\n2.1.0.0/24\n"},
+		{"continent=eu&asn=AS680,3320&version=4", "text/plain;charset=UTF-8", "2.0.0.0/23\n2.0.3.1/32\n2.0.3.2/32\n"},
+		{"continent=AF,OC&asn=680", "text/plain;charset=UTF-8", ""},
+		{"country=de&format=nginx", "text/plain;charset=UTF-8", "2.0.0.0/23 1;\n2.0.3.1/32 1;\n2.0.3.2/32 1;\n2a00:1::/32 1;\n2a00:2::/31 1;\n"},
+		{"country=eu,de,at&asn=680,3320&version=6&format=mikrotik", "text/plain;charset=UTF-8",
+			"/ipv6 firewall address-list add list=country_x3_as_x2 address=2a00:2::/31\n"},
+		{"country=DE,AT,CH,FR,IT,ES,PT,NL,BE,LU&asn=680&version=4&format=ipset", "text/plain;charset=UTF-8",
+			"create -exist country_x10_as_x1_4 hash:net family inet maxelem 16777216\nadd -exist country_x10_as_x1_4 2.0.1.0/24\n"},
 	} {
 		res := f.Get("/ip/ranges?" + c.query)
 		if got := servertest.Body(t, res); res.StatusCode != 200 || got != c.want || res.Header.Get("Content-Type") != c.contentType {
@@ -174,6 +182,7 @@ func TestRangesRefused(t *testing.T) {
 		"": "country", "version=4": "country", "country=": "country", "country=deu": "country", "country=d%00": "country",
 		"asn=": "asn", "asn=0": "asn", "asn=-1": "asn", "asn=4294967296": "asn", "asn=ASx": "asn", "country=de&asn=1e3": "asn",
 		"country=de&version=5": "version", "country=de&format=xml": "format", "country=de&limit=5": "limit",
+		"continent=xx": "continent", "continent=": "continent", "country=de,": "country", "asn=1,0": "asn",
 	} {
 		if p := servertest.WantProblem(t, f.Get("/ip/ranges?"+query), 400, "bad-parameter"); p.Parameter != parameter {
 			t.Errorf("%s: refused for %s, want %s", query, p.Parameter, parameter)

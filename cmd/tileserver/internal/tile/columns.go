@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/feature"
@@ -56,12 +57,14 @@ func (set *layerSet) choose(v *view, names []string) error {
 			}
 		}
 	}
-	unknown = slices.DeleteFunc(unknown, func(name string) bool { return slices.Contains(known, name) })
+	unknown = slices.DeleteFunc(unknown, func(name string) bool {
+		return slices.Contains(known, name) || len(set.types) > 0 && set.join(v, name)
+	})
 	// Live collections may get a property later.
 	if len(unknown) == 0 || len(set.points) > 0 {
 		return nil
 	}
-	return endpoint.Refuse(tiles.ErrNoColumn, fieldsParam.Name, "There is no property "+endpoint.Printable(unknown[0])+
+	return endpoint.Refuse(endpoint.ErrParameter, fieldsParam.Name, "There is no property "+endpoint.Printable(unknown[0])+
 		" of which tiles could have the values: "+someNames(known))
 }
 
@@ -83,24 +86,100 @@ func someNames(names []string) string {
 	return "use some of " + strings.Join(names, ", ") + more
 }
 
+// joinedColumns are properties of a collection of points whose ids are those of regions.
+type joinedColumns struct {
+	collection string
+	fields     feature.Schema
+}
+
+// join adds the property of a collection that a name such as sales.turnover means, if there is one.
+func (set *layerSet) join(v *view, name string) bool {
+	collection, property, ok := v.joinOf(name)
+	if !ok {
+		return false
+	}
+	i := slices.IndexFunc(set.joined, func(j joinedColumns) bool { return j.collection == collection })
+	if i < 0 {
+		i = len(set.joined)
+		set.joined = append(set.joined, joinedColumns{collection: collection})
+	}
+	set.joined[i].fields = append(set.joined[i].fields, property)
+	return true
+}
+
+// joinOf returns the public collection and its property that a name means.
+func (v *view) joinOf(name string) (collection string, property feature.Field, ok bool) {
+	collection, rest, ok := strings.Cut(name, ".")
+	if !ok {
+		return "", property, false
+	}
+	c, err := v.TiledCollection(collection)
+	if err != nil {
+		return "", property, false
+	}
+	property, ok = c.LayerInfo.Schema.Lookup(rest)
+	return collection, property, ok && fieldTypes[property.Kind] != ""
+}
+
+// stateOfJoin returns a number for the state of a collection, or 0 if it changes at any time.
+func stateOfJoin(c *ask.Layer) uint64 {
+	if c.LayerInfo.Live || len(c.GenerationIDs) == 0 {
+		return 0
+	}
+	return c.ID()
+}
+
+// joinedFrom appends the states of the collections of which regions get properties.
+func (v *view) joinedFrom(set *layerSet, ids []uint64) (_ []uint64, live bool) {
+	for _, j := range set.joined {
+		state := uint64(0)
+		if c, err := v.TiledCollection(j.collection); err == nil {
+			state = stateOfJoin(c)
+			live = live || state == 0
+		}
+		ids = append(ids, state)
+	}
+	return ids, live
+}
+
+// joinColumns returns the properties of a collection for the regions of a type.
+func (v *view) joinColumns(ctx context.Context, b *tiles.Reader, typ string, j joinedColumns) (*tiles.Columns, error) {
+	c, err := v.TiledCollection(j.collection)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(j.fields))
+	for i, f := range j.fields {
+		names[i] = f.Name
+	}
+	return b.JoinColumns(ctx, typ, c.Layer, stateOfJoin(c), j.collection+".", names)
+}
+
 // withColumns returns the selectors of a set with the values that its features have.
-func (set *layerSet) withColumns(ctx context.Context, b *tiles.Reader) ([]tiles.Selector, error) {
-	if !slices.ContainsFunc(set.types, func(typ string) bool { return len(set.columns[typ]) > 0 }) {
+func (set *layerSet) withColumns(ctx context.Context, v *view, b *tiles.Reader) ([]tiles.Selector, error) {
+	if len(set.joined) == 0 && !slices.ContainsFunc(set.types, func(typ string) bool { return len(set.columns[typ]) > 0 }) {
 		return set.selectors, nil
 	}
 	all := slices.Clone(set.selectors)
 	for i := range all {
-		names := set.columns[all[i].Type]
-		if len(names) == 0 {
+		of := &all[i]
+		if i > 0 && all[i-1].Type == of.Type {
+			of.Columns = all[i-1].Columns
 			continue
 		}
-		if i > 0 && all[i-1].Type == all[i].Type {
-			all[i].Columns = all[i-1].Columns
-			continue
+		add := func(c *tiles.Columns, err error) error {
+			of.Columns = append(of.Columns, c)
+			return err
 		}
-		var err error
-		if all[i].Columns, err = b.Columns(ctx, all[i].Type, names); err != nil {
-			return nil, err
+		if names := set.columns[of.Type]; len(names) > 0 {
+			if err := add(b.Columns(ctx, of.Type, names)); err != nil {
+				return nil, err
+			}
+		}
+		for _, j := range set.joined {
+			if err := add(v.joinColumns(ctx, b, of.Type, j)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return all, nil

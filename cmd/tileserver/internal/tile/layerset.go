@@ -31,6 +31,7 @@ type layerSet struct {
 	// those of regions, by type.
 	fields  []string
 	columns map[string][]string
+	joined  []joinedColumns // properties of collections that regions get by their ids
 }
 
 // with returns the set with other layers of points.

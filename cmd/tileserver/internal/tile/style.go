@@ -52,6 +52,9 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 	}
 	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	a.Tag = s.styleTag(r, a, v, base, how, set, maps)
+	if _, live := v.colorFrom(how.color); live { // classes are of this moment
+		a.Tag, a.CacheControl = web.Tag{}, web.NoStore
+	}
 	return s.SendJSON(c, a, func() (any, error) { return s.makeStyle(r.Context(), v, set, maps, base, how) })
 }
 
@@ -74,6 +77,8 @@ func (s *Handlers) styleTag(r *http.Request, a web.Answer, v *view, base string,
 	}
 	from, _ := v.from(set, nil)
 	h = h.Number(from[1+v.singles])
+	joined, _ := v.colorFrom(how.color)
+	h = h.Number(joined)
 	for _, m := range maps {
 		h = h.Bytes(m.Name).Number(m.ID)
 	}

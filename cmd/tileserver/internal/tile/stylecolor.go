@@ -185,14 +185,32 @@ func (s *Handlers) classes(ctx context.Context, v *view, set *layerSet, of color
 		return &keptClasses{*c}, nil
 	}
 	from, live := v.from(set.with(slices.DeleteFunc(slices.Clone(set.points), func(name string) bool { return name != of.layer })), nil)
-	if live {
+	joined, joinsLive := v.colorFrom(of)
+	if live || joinsLive {
 		return build()
 	}
+	from = append(from, joined)
 	h := web.HashStart
 	for _, id := range from {
 		h = h.Number(id)
 	}
 	return s.kinds.Do(ctx, classesKey{uint64(h), of}, build)
+}
+
+// colorFrom returns a number for the state of what a layer is coloured by beside its own data. live is
+// set if it changes at any time.
+func (v *view) colorFrom(c coloring) (state uint64, live bool) {
+	for _, p := range v.points {
+		if p.LayerInfo.Name == c.layer && p.LayerInfo.Live {
+			live = true
+		}
+	}
+	collection, _, ok := v.joinOf(c.property)
+	if !ok {
+		return 0, live
+	}
+	ids, joinsLive := v.joinedFrom(&layerSet{joined: []joinedColumns{{collection: collection}}}, nil)
+	return ids[0], live || joinsLive
 }
 
 // valuesOf returns the values of a property of a layer of the set.
@@ -207,6 +225,9 @@ func (s *Handlers) valuesOf(ctx context.Context, v *view, set *layerSet, layer, 
 				" only tells neighbours apart, as the style does without color.")
 		}
 		columns, err := b.Columns(ctx, layer, []string{property})
+		if collection, field, ok := v.joinOf(property); ok && errors.Is(err, tiles.ErrNoColumn) {
+			columns, err = v.joinColumns(ctx, b, layer, joinedColumns{collection, feature.Schema{field}})
+		}
 		if errors.Is(err, tiles.ErrNoColumn) {
 			return nil, set.noColumn(b, layer, property)
 		} else if err != nil {
@@ -236,7 +257,11 @@ func (set *layerSet) noColumn(b *tiles.Reader, typ, property string) error {
 			known = append(known, f.Name)
 		}
 	}
-	return endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "There is no property "+endpoint.Printable(property)+" of "+typ+
+	return noProperty(property, typ, known)
+}
+
+func noProperty(property, layer string, known []string) error {
+	return endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "There is no property "+endpoint.Printable(property)+" of "+layer+
 		" to colour by: "+someNames(known))
 }
 
@@ -263,6 +288,13 @@ const mostColored = 1_000_000
 func (s *Handlers) valuesOfPoints(ctx context.Context, p *ask.Layer, property string) (*choropleth.Values, error) {
 	if p.Err != nil {
 		return nil, p.Err
+	}
+	if _, ok := p.LayerInfo.Schema.Lookup(property); !ok {
+		var known []string
+		for _, f := range p.LayerInfo.Schema {
+			known = append(known, f.Name)
+		}
+		return nil, noProperty(property, p.LayerInfo.Name, known)
 	}
 	all := &choropleth.Values{Others: map[string]int{}}
 	columns := feature.NewColumns([]string{property})

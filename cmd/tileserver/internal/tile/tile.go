@@ -103,6 +103,8 @@ func (s *Handlers) empty(f web.Format, how manner) int {
 // whether the tile must not be cached.
 func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
+	from, joinsLive := v.joinedFrom(set, from)
+	live = live || joinsLive
 	if v.naming.lang != "" && len(set.selectors) > 0 {
 		from = append(from, v.Names.ID)
 	}
@@ -247,7 +249,7 @@ func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Ti
 func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, asked *tileKey) ([]byte, error) {
 	f := asked.form
 	kept, live := v.divide(set)
-	if f.IsPicture() || kept.canonical == "" {
+	if _, joinsLive := v.joinedFrom(set, nil); f.IsPicture() || kept.canonical == "" || joinsLive {
 		return s.appendTile(ctx, dst, v, set, t, asked)
 	}
 	key, _, _ := s.keyOf(v, kept, t, f, nil)
@@ -281,7 +283,7 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 		if err != nil {
 			return dst, err
 		}
-		selectors, err := set.withColumns(ctx, b)
+		selectors, err := set.withColumns(ctx, v, b)
 		if err != nil {
 			return dst, err
 		}

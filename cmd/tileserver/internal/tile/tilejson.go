@@ -163,6 +163,11 @@ func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash,
 		}
 	}
 	from = ids[1+v.singles]
+	joined, joinsLive := v.joinedFrom(set, nil)
+	live = live || joinsLive
+	for _, id := range joined {
+		h = h.Number(id)
+	}
 	if v.named(set) {
 		h = h.Number(v.Names.ID)
 	}
@@ -289,6 +294,11 @@ func (set *layerSet) regionLayers(t tiles.TypeMeta) []vectorLayer {
 	if from := t.MergedBelow(); from > 0 {
 		what += "; below zoom " + strconv.Itoa(from) +
 			" small ones are merged: a polygon with merged stands for so many, and is none of them if its id begins with ~"
+	}
+	for _, j := range set.joined {
+		for _, f := range j.fields {
+			fields[j.collection+"."+f.Name] = fieldTypes[f.Kind]
+		}
 	}
 	if t.IsLines {
 		return []vectorLayer{layer("_line", 1, "Lines of type "+t.Name, fields)}

@@ -20,7 +20,7 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 		if err != nil {
 			return dst, err
 		}
-		selectors, err := set.withColumns(ctx, b)
+		selectors, err := set.withColumns(ctx, v, b)
 		if err != nil {
 			return dst, err
 		}

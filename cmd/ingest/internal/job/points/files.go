@@ -3,6 +3,7 @@ package points
 import (
 	"errors"
 	"fmt"
+	"github.com/paulmach/orb"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -152,7 +153,7 @@ func (j *pointsJob) choose(f *pointFile, names []string) error {
 	if c.Name == nil {
 		c.Name, c.NameBy = f.guess.Name, f.guess.NameBy
 	}
-	if !f.known {
+	if !f.known || j.regions != nil { // its regions have ids
 		return nil
 	}
 	if err := columns.Missing(f.Path, names, c.ID, c.Name); err != nil || c.ID != nil {
@@ -196,7 +197,11 @@ func (j *pointsJob) records(f *pointFile, l *format.Layer) iter.Seq2[record, err
 				j.rows = f
 			}
 		}()
-		for feature, err := range l.Features {
+		features := l.Features
+		if j.regions != nil {
+			features = j.regions.rows(j.ctx, f.Path, j.rep, features)
+		}
+		for feature, err := range features {
 			if !begun && (err == nil || f.known && errors.As(err, new(*source.BadRecord))) {
 				begun = true
 				if err := begin(feature.Members); err != nil {
@@ -246,6 +251,11 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer) (
 		return record{}, &source.BadRecord{Source: f.Path, Line: of.Line, Reason: reason, Detail: detail}
 	}
 	at, reason, detail := source.PositionOf(of.Geometry)
+	var region regionOf
+	if j.regions != nil {
+		region, reason, detail = j.regions.place(of.Members)
+		at = orb.Point{region.at.Lon, region.at.Lat}
+	}
 	switch {
 	case reason != "":
 		return bad(reason, detail)
@@ -285,7 +295,9 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer) (
 			p.ID = strings.Join(parts, "")
 		}
 	}
-	if f.choice.ID != nil && p.ID == "" {
+	if j.regions != nil {
+		p.ID = region.id
+	} else if f.choice.ID != nil && p.ID == "" {
 		return bad(source.ReasonNoID, source.Excerpt(ids.String())+" is empty, or neither text nor a number")
 	}
 	if len(names) > 1 {

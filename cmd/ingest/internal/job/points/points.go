@@ -66,6 +66,9 @@ type Collection struct {
 	Where features.Where
 	// Repeated selects among points with the same id. IntoLive writes all of them.
 	Repeated Repeated
+	// ValuesOf is a published layer of regions that the rows name, by the column Told.ID or one that is
+	// found. Points then have the ids and the places of their regions.
+	ValuesOf string
 	// AllowEmpty accepts files without points.
 	AllowEmpty bool
 	// Replace lets IntoLive remove the points of the live collection that the files lack.
@@ -114,6 +117,14 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	j := newJob(ctx, of, o)
 	j.near = near
 	defer func() { j.tally.Report(j.rep) }()
+	if of.ValuesOf != "" {
+		r, done, err := openRegional(ctx, c, of.ValuesOf, of.Told.ID)
+		defer func() { _ = done() }() // only read
+		if err != nil {
+			return dataset.Manifest{}, err
+		}
+		j.regions, j.of.Columns.None, j.of.Told.ID = r, true, ""
+	}
 	return job.Publish(ctx, c, d, o, func(b *dataset.Build, m *dataset.Manifest) (_ any, err error) {
 		j.dir = filepath.Dir(b.Dir())
 		defer func() { err = errors.Join(err, j.input.Close()) }()
@@ -197,6 +208,7 @@ type pointsJob struct {
 	object  []byte       // properties; reused
 	said    geojson.Said // members of GeoJSON files outside the features
 	rows    *pointFile   // a file whose ids number its features
+	regions *regional    // nil if rows have positions of their own
 	// onlyCertain is set if a column counts as the id only if its name certainly means one.
 	onlyCertain bool
 }

@@ -50,6 +50,8 @@ type Columns struct {
 	Separator byte
 	// If Optional is set, a table may lack columns of positions. Only Rows reads such tables.
 	Optional bool
+	// If None is set, no columns have positions.
+	None bool
 }
 
 var (
@@ -324,6 +326,9 @@ func (t *Table) Notes() (notes []string) {
 
 // choose sets Columns by the names of all columns. filled reports whether a column has values in the first records.
 func (t *positions) choose(names []string, filled func(column string) bool) error {
+	if t.Columns.None {
+		return nil
+	}
 	c := &t.Columns
 	for _, told := range []struct {
 		flag   string
@@ -422,7 +427,9 @@ func (t *Table) row(f *source.Feature) (fault, err error) {
 		return nil, err
 	}
 	f.Line = t.in.Line
-	if f.Geometry, fault = t.geometry(t.cells(fields)); fault != nil {
+	if t.Columns.None {
+		f.Geometry = nil
+	} else if f.Geometry, fault = t.geometry(t.cells(fields)); fault != nil {
 		f.Geometry = nil
 		if !slices.ContainsFunc(fields, func(f []byte) bool { return len(f) > 0 }) {
 			return nil, delimited.ErrSkip // spreadsheets end in such rows

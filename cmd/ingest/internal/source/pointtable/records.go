@@ -84,7 +84,7 @@ func (r *Records) Features() iter.Seq2[source.Feature, error] {
 					}
 				}
 			}
-			if r.Columns.Lat == "" && r.Columns.Lon == "" {
+			if r.Columns.Lat == "" && r.Columns.Lon == "" && !r.Columns.None {
 				r.findWhole(whole)
 			}
 			if err := r.find(); err != nil && placed {
