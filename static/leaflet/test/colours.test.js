@@ -61,6 +61,9 @@ test('who chooses a column, a division or colours chooses no more', () => {
   assert.equal(choose(list, ''), null)
   picker.show({ layer: 'gone', property: 'x', classes: '', scheme: '' })
   assert.equal(list.value, '')
+  const joined = { layer: 'lake', property: 'sales.turnover', classes: '', scheme: '' }
+  picker.show(joined)
+  assert.deepEqual([list.all.find(({ attributes }) => attributes.get('value') === list.value).textContent, division.value], ['Sales.turnover', 'quantile'])
 })
 
 test('a map without columns has no list of them, until there are some', () => {

@@ -1,5 +1,5 @@
 // Layers coloured by a column: asks the server what the colours mean, and has the map drawn in them.
-import { legend as fetchLegend, sentence } from '../server/api.js'
+import { collectionPoint, collectionPointPath, legend as fetchLegend, sentence } from '../server/api.js'
 import { classColour } from '../engine/colour.js'
 import { el } from '../dom.js'
 import { colourParameters } from '../hash.js'
@@ -71,6 +71,14 @@ export function createChoropleth({ rows, regions, points, show }) {
       if (!answer || layer !== answer.layer) return []
       const value = Object.hasOwn(properties, answer.property) ? properties[answer.property] : undefined
       return [[title(answer.property), el('span', { class: 'valued' }, swatch(classColour(answer, value)), el('bdi', {}, valueText(value, column()?.kind)))]]
+    },
+
+    /** The record of a region with the value that the map shows, which may be of a collection of points with the ids of regions, such as sales.turnover. */
+    async complete({ type, id }, record, options) {
+      const [, collection, property] = /^([a-z][a-z0-9_-]{0,39})\.(.+)$/u.exec(answer?.property ?? '') ?? []
+      if (type !== answer?.layer || !collection || Object.hasOwn(record, answer.property)) return record
+      const { properties } = await collectionPoint(collectionPointPath(collection, id), options).catch(() => ({ properties: {} }))
+      return { ...record, [answer.property]: properties[property] }
     },
 
     /** Without the column that valueOf shows. */

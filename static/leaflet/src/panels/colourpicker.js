@@ -25,13 +25,15 @@ export function createColourPicker(fieldset, rows, changed) {
     const { layer, property } = pairs[column.value] ?? {}
     changed(layer ? { layer, property, classes: '', scheme: '' } : null)
   } })
-  const place = el('label', { class: 'colour-by' }, el('span', {}, t('Colour by')), column)
+  const row = el('label', { class: 'colour-by' }, el('span', {}, t('Colour by')), column)
+  const place = () => pairs.findIndex(({ layer, property }) => layer === now?.layer && property === now.property)
   const list = () => {
     pairs = rows.flatMap(({ type, columns }) => columns.map(column => ({ layer: type, ...column })))
-    fill(column, el('option', { value: '' }, t('No column')), ...rows.filter(({ columns }) => columns.length > 0).map(({ type, label }) =>
+    if (place() < 0 && rows.some(({ type }) => type === now?.layer)) pairs.push(now) // from a link
+    fill(column, el('option', { value: '' }, t('No column')), ...rows.filter(({ type }) => pairs.some(({ layer }) => layer === type)).map(({ type, label }) =>
       el('optgroup', { label }, ...pairs.flatMap(({ layer, property }, i) => layer === type ? [el('option', { value: i }, title(property) || '?')] : []))))
-    if (pairs.length > 0 && !place.isConnected) fieldset.append(place)
-    show(now)
+    if (pairs.length > 0 && !row.isConnected) fieldset.append(row)
+    column.value = String(place() < 0 ? '' : place())
   }
 
   const divide = () => choose({ classes: method.value === 'unique' || /\d/.test(method.value) ? method.value : `${method.value}:${count.value}` })
@@ -43,8 +45,9 @@ export function createColourPicker(fieldset, rows, changed) {
 
   function show(colours) {
     now = colours
-    const at = pairs.findIndex(({ layer, property }) => layer === now?.layer && property === now.property)
-    column.value = at < 0 ? '' : String(at)
+    const at = place()
+    if (now && at < 0) list()
+    else column.value = at < 0 ? '' : String(at)
     if (!now) return
     const [, name = 'quantile', number = String(USUAL)] = /^([a-z]+)(?::(\d+))?$/.exec(now.classes) ?? []
     const bounds = now.classes !== '' && !/^[a-z]/.test(now.classes)
@@ -59,7 +62,10 @@ export function createColourPicker(fieldset, rows, changed) {
 
   list()
   return {
-    list,
+    list() {
+      list()
+      show(now)
+    },
     show,
     settings: el('details', { class: 'classing' }, el('summary', {}, t('Classes and colours')), ...rowsOfNumbers, labelled(t('Colours'), scheme)),
   }

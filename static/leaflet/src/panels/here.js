@@ -56,7 +56,7 @@ export function createHere({ card, types, zoom, pin, mark, select, offer, flyToP
   async function valueAt(found, question) {
     const region = found.findLast(({ type }) => type === colours.layer)
     const record = region && await fetchRegion(region.type, region.id, question).catch(() => null)
-    return record && facts(colours.valueOf(region.type, record))
+    return record && facts(colours.valueOf(region.type, await colours.complete(region, record, question)))
   }
 
   const subtitleOf = at => coordinates(at.lat, at.lon, Math.min(5, Math.max(2, decimals(zoom()))))

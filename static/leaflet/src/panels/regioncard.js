@@ -25,7 +25,8 @@ export function createRegionCard({ card, pin, select, offer, flyToBox, signal, a
     const flying = moving && isBox(hit?.bbox)
     if (flying) flyToBox(hit.bbox)
     try {
-      const { name, bbox, type: _, id: own, ...properties } = await fetchRegion(type, id, { signal: question })
+      const record = await fetchRegion(type, id, { signal: question })
+      const { name, bbox, type: _, id: own, ...properties } = await colours.complete({ type, id: record.id }, record, { signal: question })
       if (question.aborted) return
       if (own !== id) select({ type, id: own }) // tiles have it as it is published
       const labelled = hit ?? await labelAt(type, own, bbox, question)
