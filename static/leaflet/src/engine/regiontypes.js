@@ -1,6 +1,7 @@
 // Which region types the map shows, how, and from which zoom: the server's TileJSON says what there is, the table below
 // how the usual types look. A type the table does not know appears by itself, as a tinted overlay.
 import table from '../names.json' with { type: 'json' }
+import { columnsOf } from '../server/columns.js'
 import { title } from '../words/format.js'
 import { t } from '../words/words.js'
 
@@ -31,9 +32,9 @@ export const NEUTRAL = { type: 'neutral', label: t('Neutral colours'), role: 'st
 const AIRPORTS = 'airports'
 
 /**
- * The region types of a TileJSON document in drawing order, coarse first: { type, label, role, from, least, columns, on }, least being the
- * first zoom that the tiles have, and columns { property, kind, usual }, kind being "number", "text" or "boolean", and usual whether
- * tiles have the property without being asked. The layers with a type's border lines and labels belong to their type; places are no region.
+ * The region types of a TileJSON document in drawing order, coarse first: { type, label, role, from, least, columns, on }, least being
+ * the first zoom that the tiles have, and columns as columns.js has them. The layers with a type's border lines and labels belong
+ * to their type; places are no region.
  */
 export function regionTypes(tileJSON) {
   const layers = new Map()
@@ -61,25 +62,15 @@ export function regionTypes(tileJSON) {
   if (!types.some(type => type.on && type.from === 0)) types.slice(0, 1).forEach(type => { type.from = 0 })
   for (const type of types) {
     const { least, fields } = layers.get(type.type)
-    Object.assign(type, { least, from: Math.max(type.from, least), columns: columnsOf(fields) })
+    Object.assign(type, { least, from: Math.max(type.from, least), columns: columnsOf(Object.entries(fields), true, OWN) })
   }
   return types
 }
 
-const KINDS = { Number: 'number', Mixed: 'number', String: 'text', Boolean: 'boolean' }
-const SCHEMA_KINDS = { number: 'number', integer: 'number', string: 'text', boolean: 'boolean' }
-const OWN = ['id', 'name', 'map_color', 'merged', 'type', 'code', 'source_id'] // of every type
-const MOST = 200 // columns of a type
-
-function columnsOf(fields, kinds = KINDS, usual = true) {
-  return Object.entries(fields).filter(([name, type]) => !OWN.includes(name) && Object.hasOwn(kinds, type)).slice(0, MOST)
-    .map(([property, type]) => ({ property, kind: kinds[type], usual }))
-}
+const OWN = ['id', 'name', 'map_color', 'merged', 'type', 'code', 'source_id'] // properties of every type
 
 /** The columns of a type whose tiles have none without being asked, by the JSON schema of its properties. */
-export function columnsOfSchema(properties) {
-  return columnsOf(Object.fromEntries(Object.entries(properties).map(([name, about]) => [name, about?.type])), SCHEMA_KINDS, false)
-}
+export const columnsOfSchema = properties => columnsOf(Object.entries(properties).map(([name, about]) => [name, about?.type]), false, OWN)
 
 /** The types to draw at a zoom. */
 export function visibleTypes(types, zoom) {
