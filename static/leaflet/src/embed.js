@@ -2,10 +2,12 @@
 import { control } from 'leaflet'
 import { sentence } from './server/api.js'
 import { attributions } from './server/attribution.js'
+import { createChoropleth } from './map/choropleth.js'
 import { Credits } from './map/credits.js'
 import { embedView } from './embedview.js'
 import { formatHash, formatState, NOTHING_OPEN } from './hash.js'
 import { drawLayers, whatThereIs } from './map/layers.js'
+import { Legend } from './map/legend.js'
 import { createNotice } from './map/notice.js'
 import { NEUTRAL, PLACES } from './engine/regiontypes.js'
 import { setNeutral, setTheme } from './theme.js'
@@ -13,7 +15,7 @@ import { createView, MAX_ZOOM } from './map/view.js'
 import { direction, t, translate } from './words/words.js'
 
 translate(document.documentElement)
-const END = direction === 'rtl' ? 'left' : 'right'
+const [START, END] = direction === 'rtl' ? ['right', 'left'] : ['left', 'right']
 
 const root = document.querySelector('#map')
 const large = document.querySelector('#large')
@@ -40,9 +42,13 @@ async function start() {
   if (!all.some(one => one !== NEUTRAL && asked.layers?.includes(one.type))) asked.layers = null
   if (asked.layers) for (const one of all) one.on = asked.layers.includes(one.type)
   setNeutral(NEUTRAL.on)
+  const coloured = all.find(({ type }) => type === asked.colours?.layer)
+  if (coloured) coloured.on = true
 
   if (has.error) notice.show('server', sentence(has.error), () => location.reload())
-  drawLayers(map, has, { notice, panels: () => [large] })
+  const legend = new Legend({ position: `top${START}` }).addTo(map)
+  const drawn = drawLayers(map, has, { notice, panels: () => [large, legend.root] })
+  createChoropleth({ ...drawn, rows: [...has.types, ...has.collections], show: shown => legend.show(shown) }).set(asked.colours)
   map.on('moveend', link)
   link()
 }
@@ -59,7 +65,7 @@ function look() {
 function link() {
   const { lat, lng } = map.getCenter()
   const select = asked.marker && { kind: 'point', ...asked.marker }
-  const state = formatState({ ...NOTHING_OPEN, select, layers: asked.layers, theme: asked.theme })
+  const state = formatState({ ...NOTHING_OPEN, select, layers: asked.layers, colours: asked.colours, theme: asked.theme })
   large.href = `.${formatHash({ zoom: map.getZoom(), lat, lon: lng })}${state && `/${state}`}`
 }
 

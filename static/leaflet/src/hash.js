@@ -66,12 +66,12 @@ const themes = new Set(['light', 'dark'])
 /**
  * What is open besides the view: select is { kind: 'point', lat, lon }, { kind: 'place', id }, { kind: 'airport', code },
  * { kind: 'region', type, id }, { kind: 'ip', ip } or null, "me" being an ip too; layers are the types shown, or null for those the page starts with; tiles is
- * whether the tile inspector is on; theme is "light", "dark" or "" for the system's.
+ * whether the tile inspector is on; colours is { layer, property, classes, scheme } as the parameters of a style say it, or null; theme is "light", "dark" or "" for the system's.
  */
-export const NOTHING_OPEN = Object.freeze({ select: null, layers: null, tiles: false, theme: '' })
+export const NOTHING_OPEN = Object.freeze({ select: null, layers: null, tiles: false, colours: null, theme: '' })
 
 /** The state as the permalink's last part, without its slash; '' for nothing open. */
-export function formatState({ select, layers, tiles, theme }) {
+export function formatState({ select, layers, tiles, colours, theme }) {
   const parts = []
   if (select?.kind === 'point') parts.push(['at', `${select.lat},${select.lon}`])
   if (select?.kind === 'place') parts.push(['place', select.id])
@@ -80,6 +80,7 @@ export function formatState({ select, layers, tiles, theme }) {
   if (select?.kind === 'ip') parts.push(['ip', select.ip])
   if (layers) parts.push(['layers', layers.join(',')])
   if (tiles) parts.push(['tiles', 1])
+  parts.push(...colourParameters(colours))
   if (theme) parts.push(['theme', theme])
   return parts.map(([key, value]) => `${key}=${readable(value)}`).join('&')
 }
@@ -96,8 +97,23 @@ export function parseState(hash) {
     select: selection(values),
     layers: layerList(values.get('layers')),
     tiles: values.get('tiles') === '1',
+    colours: coloursOf(values),
     theme: themes.has(values.get('theme')) ? values.get('theme') : '',
   }
+}
+
+/** How the map is coloured by a Map or a query: { layer, property, classes, scheme }, the latter two '' for the server's choice, or null. */
+export function coloursOf(values) {
+  const [, layer, property] = /^((?:points:)?[\w-]{1,64})\.(.{1,128})$/u.exec(values.get('color') ?? '') ?? []
+  const text = (name, pattern) => pattern.exec(values.get(name) ?? '')?.[0] ?? ''
+  return layer ? { layer, property, classes: text('classes', /^[\w.,:+-]{1,256}$/), scheme: text('scheme', /^[a-z-]{1,32}$/) } : null
+}
+
+/** The same as parameters of a link, a style or a frame: [name, value]. */
+export function colourParameters(colours) {
+  if (!colours) return []
+  const { layer, property, classes, scheme } = colours
+  return [['color', `${layer}.${property}`], ['classes', classes], ['scheme', scheme]].filter(([, value]) => value)
 }
 
 function selection(values) {

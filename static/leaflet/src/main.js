@@ -2,10 +2,12 @@
 import { control } from 'leaflet'
 import { createAnnouncer } from './panels/announce.js'
 import { createAnswers } from './panels/answers.js'
-import { sentence } from './server/api.js'
+import { properties, sentence } from './server/api.js'
 import { attributions } from './server/attribution.js'
 import { baseMaps } from './server/basemaps.js'
 import { createCard } from './panels/card.js'
+import { createChoropleth } from './map/choropleth.js'
+import { createColourPicker } from './panels/colourpicker.js'
 import { Credits } from './map/credits.js'
 import { createCrossings } from './panels/crossings.js'
 import { Finest } from './map/finest.js'
@@ -18,8 +20,9 @@ import { drawLayers, whatThereIs } from './map/layers.js'
 import { createNews } from './server/news.js'
 import { createNotice } from './map/notice.js'
 import { createPermalink } from './permalink.js'
-import { NEUTRAL, PLACES } from './engine/regiontypes.js'
+import { columnsOfSchema, NEUTRAL, PLACES } from './engine/regiontypes.js'
 import { Scale } from './map/scale.js'
+import { Legend } from './map/legend.js'
 import { listen } from './panels/shortcuts.js'
 import { createSuggest } from './panels/suggest.js'
 import { keptTheme, mapTheme, otherTheme, roomy, setNeutral, setTheme } from './theme.js'
@@ -52,6 +55,7 @@ const notice = createNotice(element('notice'))
 let regions = null
 let answers = null
 let names = null
+let colours = null
 let chosen = null // the name that was chosen by key
 const card = createCard(element('card'), {
   announce,
@@ -65,7 +69,7 @@ const view = createView(element('map'), { card: card.root, bar, permalink })
 const { map } = view
 
 // What lies over the map beside its controls.
-const panels = () => [bar, card.root, element('layers')]
+const panels = () => [bar, card.root, element('layers'), ...document.querySelectorAll('.legend')]
 
 // On a narrow screen the card is a sheet at the bottom, and the map's own controls stand above it.
 function layOut() {
@@ -106,13 +110,14 @@ async function start() {
   const points = drawn.points && addPoints(drawn.points, collections)
   const inspector = addInspector(hasPlaces, points)
   const layers = addLayerSwitch(switches, usual, { points, inspector, underlay })
+  const showColours = addColours([...types, ...collections], drawn, layers)
 
   answers = createAnswers({
-    card, view, types, permalink, select: selection => regions?.select(selection), offer: regions => points?.crossings.offer(regions), showType: layers.turnOn, announce,
+    card, view, types, permalink, select: selection => regions?.select(selection), offer: regions => points?.crossings.offer(regions), showType: layers.turnOn, announce, colours,
   })
   ask(points)
   const help = createHelp(element('help'), has.status)
-  const use = createUse(element('use'), { announce, shown: () => ({ ...centre(decimals(map.getZoom())), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), theme: mapTheme() }) })
+  const use = createUse(element('use'), { announce, shown: () => ({ ...centre(decimals(map.getZoom())), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), colours: permalink.state.colours, theme: mapTheme() }) })
   const tools = addTools(inspector, help, use)
   permalink.onVisit(state => {
     setTheme(state.theme || keptTheme())
@@ -125,6 +130,7 @@ async function start() {
     regions?.refresh()
     names.showPlaces(hasPlaces && PLACES.on)
     points?.switched()
+    showColours(state.colours)
     inspector.toggle(state.tiles)
     answers.open(state.select)
     layOut()
@@ -175,6 +181,7 @@ function addLayerSwitch(switches, usual, { points, inspector, underlay }) {
       regions?.setLines(underlay.shown())
     }
     else regions.refresh()
+    colours?.refresh()
     inspector.refresh()
     const on = typesOn(switches)
     permalink.set({ layers: String(on) === String(usual) ? null : on })
@@ -185,6 +192,40 @@ function addLayerSwitch(switches, usual, { points, inspector, underlay }) {
   layers.tellZoom(map.getZoom())
   map.on('zoomend', () => layers.tellZoom(map.getZoom()))
   return layers
+}
+
+// What the map is coloured by: the list among the layers, the legend and what the link says. Returns what shows it another way.
+function addColours(rows, drawn, layers) {
+  const picker = createColourPicker(element('layers').querySelector('fieldset'), rows, async choice => {
+    permalink.set({ colours: choice })
+    await show(choice)
+    if (!card.root.hidden && permalink.state.select) answers.open(permalink.state.select)
+  })
+  // Whose tiles have many columns have none without being asked; who goes to the layers may want one.
+  let asked = null
+  const more = async () => {
+    await Promise.all(rows.filter(({ role, columns }) => role !== 'points' && columns.length === 0).map(async row => {
+      row.columns = columnsOfSchema(await properties(row.type).catch(() => ({})))
+    }))
+    picker.list()
+    colours.refresh()
+  }
+  const ask = () => { asked ??= more() }
+  for (const coming of ['pointerenter', 'focusin']) element('layers').addEventListener(coming, ask)
+  const legend = new Legend({ position: `bottom${START}`, settings: picker.settings }).addTo(map)
+  new ResizeObserver(() => document.documentElement.style.setProperty('--legend', `${legend.root.offsetHeight}px`)).observe(legend.root)
+  colours = createChoropleth({ ...drawn, rows, show: (shown, choice) => {
+    legend.show(shown)
+    picker.show(choice)
+  } })
+  const show = async choice => {
+    if (choice) layers.turnOn(choice.layer)
+    if (choice && !rows.some(({ type, columns }) => type === choice.layer && columns.some(({ property }) => property === choice.property))) ask()
+    await colours.set(choice)
+    layers.tellZoom(map.getZoom())
+  }
+  show(permalink.state.colours)
+  return show
 }
 
 const graticule = new Graticule()

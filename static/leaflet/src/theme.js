@@ -10,7 +10,7 @@ const still = matchMedia('(prefers-reduced-motion: reduce)')
 const sheet = document.querySelector('#dark')
 const listeners = new Set()
 let chosen = ''
-let neutral = false
+const neutral = new Set() // reasons
 
 /** What the reader chose on an earlier visit: "light", "dark" or "" for the system's. */
 export function keptTheme() {
@@ -25,10 +25,10 @@ export function setTheme(theme, { keep = false } = {}) {
   tell()
 }
 
-/** Draws the map in neutral colours, as a ground for a reader's own points, or in those of a political map. */
-export function setNeutral(on) {
-  if (neutral === on) return
-  neutral = on
+/** Draws the map in neutral colours, as a ground for what a reader adds, or in those of a political map, if there is no other reason for them. */
+export function setNeutral(on, reason = 'choice') {
+  if (neutral.has(reason) === on) return
+  neutral[on ? 'add' : 'delete'](reason)
   tell()
 }
 
@@ -38,7 +38,7 @@ function tell() {
 
 /** The name of the map's colours now, as tiles and styles are asked for in them. */
 export function mapTheme() {
-  return neutral ? shownTheme() : { light: 'political', dark: 'political-dark' }[shownTheme()]
+  return neutral.size > 0 ? shownTheme() : { light: 'political', dark: 'political-dark' }[shownTheme()]
 }
 
 /** The theme that is not shown now; '' where that is the system's. */

@@ -80,6 +80,14 @@ test('border lines of their own replace the outlines, and labels are no regions'
   assert.deepEqual(layers.get('state').borders.calls, [['M', 10, 10], ['L', 20, 20]])
 })
 
+test('lines that are no borders keep their own values, whatever these are called', () => {
+  const { regions, lines, borders } = decode(tile({ road_line: [{ region: 'a', type: 2, rings: [[[10, 10], [20, 20]]], name: 'A', rank: 3 }, { region: 'b', type: 2, rings: [[[1, 1], [2, 2]]] }] })).get('road')
+  assert.deepEqual([regions.length, lines.map(({ properties }) => properties.rank)], [0, [3, 0]])
+  assert.deepEqual(borders.calls, lines.flatMap(({ path }) => path.calls))
+  const { regions: [ward], lines: none } = decode(tile({ ward: [{ id: 'w', rings: [square], rank: 9 }] })).get('ward')
+  assert.deepEqual([ward.properties.rank, none], [9, []])
+})
+
 test('an empty tile has nothing', () => {
   assert.equal(decode(new ArrayBuffer(0)).size, 0)
 })

@@ -5,11 +5,12 @@ import { MAX_LATITUDE } from '../src/hash.js'
 import { embedOf, frameOf } from '../src/panels/share.js'
 
 const limits = { minZoom: 1, maxZoom: 18 }
-const NOTHING = { center: null, marker: null, zoom: null, layers: null, theme: '' }
+const NOTHING = { center: null, marker: null, zoom: null, layers: null, colours: null, theme: '' }
 
 test('what an embedded map is asked for', () => {
-  assert.deepEqual(embedView('?center=47.4,-8.5&zoom=7.25&marker=-47,8&layers=country,points:a b&theme=dark&lang=de', limits), {
-    center: { lat: 47.4, lon: -8.5 }, marker: { lat: -47, lon: 8 }, zoom: 7.25, layers: ['country', 'points:a b'], theme: 'dark',
+  assert.deepEqual(embedView('?center=47.4,-8.5&zoom=7.25&marker=-47,8&layers=country,points:a b&color=points:a-b.net.sales&classes=jenks:7&scheme=sea&theme=dark&lang=de', limits), {
+    center: { lat: 47.4, lon: -8.5 }, marker: { lat: -47, lon: 8 }, zoom: 7.25, layers: ['country', 'points:a b'],
+    colours: { layer: 'points:a-b', property: 'net.sales', classes: 'jenks:7', scheme: 'sea' }, theme: 'dark',
   })
   assert.deepEqual(embedView('', limits), NOTHING)
 })
@@ -23,7 +24,7 @@ test('what is out of bounds is brought back', () => {
 
 test('what is not valid counts as not there', () => {
   for (const query of ['center=', 'center=91,0', 'center=1', 'center=1,2,3', 'center=x,y', 'center=1e3,2', 'center=NaN,NaN', 'center=<b>,1', 'marker=Infinity,0',
-    'marker=1,2;3', 'zoom=', 'zoom=-1', 'zoom=1e1', 'zoom=five', 'zoom=100', 'layers=', 'layers=,,', 'theme=plain', 'theme=', 'theme=constructor', '%', '%E0%A4%A=1', 'x=1']) {
+    'marker=1,2;3', 'zoom=', 'zoom=-1', 'zoom=1e1', 'zoom=five', 'zoom=100', 'layers=', 'layers=,,', 'color=county', 'color=.x', 'color=county.', 'color=a/b.c', 'classes=jenks', 'scheme=blue', 'theme=plain', 'theme=', 'theme=constructor', '%', '%E0%A4%A=1', 'x=1']) {
     assert.deepEqual(embedView(`?${query}`, limits), NOTHING, query)
   }
 })

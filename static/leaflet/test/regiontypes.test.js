@@ -24,6 +24,15 @@ test('a type of lines has nothing but these', () => {
   assert.deepEqual(types.map(({ type, role }) => [type, role]), [['country', 'land'], ['river', 'line'], ['trail', 'overlay']])
 })
 
+test('columns make no areas of lines, and a type of areas called so keeps its lines', () => {
+  const lines = { id: 'String', name: 'String', surface: 'String', lanes: 'Number', left: 'Boolean', odd: 'Nothing' }
+  const borders = { left: 'String', right: 'String' }
+  const types = regionTypes({ vector_layers: [{ id: 'road_line', minzoom: 4, fields: lines }, { id: 'power_line', fields: { id: 'String', map_color: 'Number' } }, { id: 'power_line_line', fields: borders }, { id: 'stray_line', fields: borders }] })
+  assert.deepEqual(types.map(({ type, role, least, columns }) => [type, role, least, columns.map(({ property, kind }) => `${property} ${kind}`).join()]), [
+    ['road', 'line', 4, 'surface text,lanes number,left boolean'], ['power_line', 'overlay', 0, ''], ['stray_line', 'overlay', 0, 'left text,right text'],
+  ])
+})
+
 test('a server without the usual types does not open on an empty map', () => {
   assert.deepEqual(regionTypes(layers('sales')).map(({ on, from }) => [on, from]), [[true, 0]])
   assert.deepEqual(regionTypes(layers('state')).map(({ on, from }) => [on, from]), [[true, 0]])

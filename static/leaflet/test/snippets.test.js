@@ -20,6 +20,12 @@ test('snippets have the view, the layers and the address of the service', () => 
   assert.match(all.iframe, /embed\?center=47\.4%2C8\.5&amp;zoom=6&amp;layers=country%2Cpoints%3Ashops%2Cneutral&amp;theme=dark"/)
 })
 
+test('snippets have the colours of a column where their program can draw them', () => {
+  const all = texts({ ...view, colours: { layer: 'country', property: 'a & b', classes: 'jenks:7', scheme: '' } })
+  for (const id of ['maplibre', 'leaflet-vector', 'qgis']) assert.match(all[id], /style\.json\?layers=country,points:shops&color=country\.a%20%26%20b&classes=jenks%3A7&theme=dark/, id)
+  assert.match(all.iframe, /&amp;color=country\.a\+%26\+b&amp;classes=jenks%3A7&amp;theme=dark/)
+})
+
 test('a map without layers is one of all', () => {
   assert.match(texts({ ...view, layers: [] }).maplibre, /layers=all&/)
 })

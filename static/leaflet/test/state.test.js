@@ -11,6 +11,8 @@ test('what is open survives the permalink, beside the view', () => {
     { ...NOTHING_OPEN, select: { kind: 'region', type: 'sales-territory', id: 'a & b/c=d' } },
     { ...NOTHING_OPEN, select: { kind: 'ip', ip: '2001:db8::1' }, layers: ['country', 'a & b/c=d,e'.replace(',', ' ')] },
     { ...NOTHING_OPEN, select: { kind: 'ip', ip: 'me' }, layers: [] },
+    { ...NOTHING_OPEN, colours: { layer: 'county', property: 'a & b/c=d.é', classes: '-1.5,0,1e+6', scheme: 'blue-red' } },
+    { ...NOTHING_OPEN, layers: ['points:my-shops'], colours: { layer: 'points:my-shops', property: 'price', classes: '', scheme: '' }, tiles: true },
   ]) {
     const text = formatState(state)
     const hash = `#5/45/12/${text}`
@@ -25,10 +27,11 @@ test('what is open survives the permalink, beside the view', () => {
 
 test('what a permalink should not hold counts as not there', () => {
   for (const rest of ['', 'at=', 'at=91,0', 'at=0,181', 'at=1', 'at=1,2,3', 'at=1e1,2', 'place=x', 'place=1234567890123', 'place=-1', 'airport=../x',
-    'airport=%3Cb%3E', 'region=country', 'region=/fr', 'region=country/', 'region=country/..', 'region=%2E./x', `region=country/${'x'.repeat(129)}`, 'ip=a/b', 'ip=1 2', 'ip=%E0%A4%A', `ip=${'1'.repeat(65)}`, 'tiles=2', 'theme=pink', '=', '&&&', 'at', '%', 'constructor=1']) {
+    'airport=%3Cb%3E', 'region=country', 'region=/fr', 'region=country/', 'region=country/..', 'region=%2E./x', `region=country/${'x'.repeat(129)}`, 'ip=a/b', 'ip=1 2', 'ip=%E0%A4%A', `ip=${'1'.repeat(65)}`, 'tiles=2', 'theme=pink', 'color=x', 'color=a/b.c', 'classes=jenks&scheme=sea', '=', '&&&', 'at', '%', 'constructor=1']) {
     assert.deepEqual(parseState(`#5/45/12/${rest}`), NOTHING_OPEN, rest)
   }
   assert.deepEqual(parseState(''), NOTHING_OPEN)
+  assert.deepEqual(parseState('#5/45/12/color=a.b&classes=%3Cb%3E&scheme=A').colours, { layer: 'a', property: 'b', classes: '', scheme: '' })
   assert.deepEqual(parseState('#5/45/12/tiles=1&tiles=0').tiles, true)
   assert.equal(parseState(`#1/2/3/layers=${'a,'.repeat(99)}`).layers.length, 32)
 })

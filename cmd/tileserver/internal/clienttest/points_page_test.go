@@ -125,7 +125,7 @@ func TestMapPageOfPoints(t *testing.T) {
 	w.settled()
 	const title = `document.querySelector('#card h2')?.textContent`
 	if got, want := w.texts(".layers label span"), []string{"Countries", "Places", "Graticule", "Neutral colours", "Cars <b>&",
-		"Shops"}; !slices.Equal(got, want) {
+		"Shops", "Colour by"}; !slices.Equal(got, want) {
 		t.Errorf("layers: %q, want %q", got, want)
 	}
 	asked := func(text string) string {

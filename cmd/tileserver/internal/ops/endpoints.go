@@ -23,6 +23,13 @@ var (
 		endpoint.Schema{"type": "string"}, "46.95,7.45")
 	layersParam = endpoint.DescribedParam(endpoint.InQuery, "layers",
 		"Comma list of the layers that are on: region types, `places`, `points:name`. Left out, those that the map page begins with.", endpoint.Schema{"type": "string"}, "country,places")
+	colorParam = endpoint.DescribedParam(endpoint.InQuery, "color",
+		"LAYER.PROPERTY: colours a layer by the values of a property and shows a legend, as `/style.json` does with the same parameters.",
+		endpoint.Schema{"type": "string"}, nil)
+	classesParam = endpoint.DescribedParam(endpoint.InQuery, "classes", "How numbers are divided, such as `jenks:7`, as in `/style.json`.",
+		endpoint.Schema{"type": "string"}, nil)
+	schemeParam = endpoint.DescribedParam(endpoint.InQuery, "scheme", "Colours of the classes, such as `heat`, as in `/style.json`.",
+		endpoint.Schema{"type": "string"}, nil)
 	themeParam = endpoint.DescribedParam(endpoint.InQuery, "theme", "Colours; left out, those that the reader's system prefers.",
 		endpoint.Schema{"type": "string", "enum": []string{"light", "dark"}}, nil)
 	langParam = endpoint.DescribedParam(endpoint.InQuery, "lang",
@@ -204,7 +211,7 @@ func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 			Doc: "Pages of any origin may hold it in an `iframe`, also in one with `sandbox=\"allow-scripts\"` unless the " +
 				"operator has restricted `--cors-origin`; the map page itself may not be framed. A parameter that is not valid " +
 				"counts as not given, and a zoom or latitude out of bounds is brought back into them.",
-			Params:        []endpoint.Param{centerParam, zoomParam, markerParam, layersParam, themeParam, langParam},
+			Params:        []endpoint.Param{centerParam, zoomParam, markerParam, layersParam, colorParam, classesParam, schemeParam, themeParam, langParam},
 			IgnoresOthers: true,
 			Handle:        s.getPage, Cost: endpoint.Light,
 			Keys:    endpoint.KeysIgnored,

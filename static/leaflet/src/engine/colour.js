@@ -16,3 +16,15 @@ export function hash(text) {
 export function regionColour({ id, number }, lands) {
   return lands[(Number.isInteger(number) && number >= 0 ? number : hash(id)) % lands.length]
 }
+
+/**
+ * The colour of a value in a legend as the server gives it: that of its class, the legend's for values in none, or '' where there is
+ * no value. A number is in the last class that does not begin above it.
+ */
+export function classColour({ classes, rest }, value) {
+  if (value === undefined || value === null) return ''
+  const numeric = classes.some(({ from }) => from !== undefined)
+  const found = !numeric ? classes.find(one => (one.value ?? '') === String(value))
+    : typeof value === 'number' ? classes.findLast(({ from }) => from <= value) ?? classes[0] : undefined
+  return (found ?? rest)?.color ?? ''
+}

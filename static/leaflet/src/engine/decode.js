@@ -9,8 +9,9 @@ const LINE = 2
 const POLYGON = 3
 
 /**
- * Decodes a tile's bytes: a Map from region type to { extent, regions: [{ id, name, number, path }], borders, coast, disputed,
- * names }, paths being Path2D in tile units and number the colour that the server chose, or undefined. Names are { id, name, rank, x, y, across, down } of the regions whose label lies in the tile, the
+ * Decodes a tile's bytes: a Map from region type to { extent, regions: [{ id, name, number, properties, path }], lines, borders,
+ * coast, disputed, names }, paths being Path2D in tile units and number the colour that the server chose, or undefined. lines are
+ * { properties, path }, of a type that has nothing else. Names are { id, name, rank, x, y, across, down } of the regions whose label lies in the tile, the
  * point and the room about it (room.js) as parts of the tile's side.
  * Borders are the type's border lines where the tile has them, else the outlines of its regions. Lines with a region on one
  * side only are coast, those that say so are disputed. nameOf(type, id, properties) is what a region is called. Outlines also run where
@@ -26,17 +27,23 @@ export function decode(bytes, nameOf = ownName) {
     const polygons = features(layer, POLYGON)
     const name = kind === 'line' && polygons.length === 0 ? base : own // rivers have nothing but lines
     const regions = polygons.map(({ id, properties, lines }) => ({
-      id, name: nameOf(name, id, properties), number: properties.map_color, path: pathOf(lines, true),
+      id, name: nameOf(name, id, properties), number: properties.map_color, properties, path: pathOf(lines, true),
     }))
     const lines = layers[`${name}_line`]
     const [borders, coast, disputed] = [new Path2D(), new Path2D(), new Path2D()]
+    const alone = [] // lines that are no borders
     if (lines) for (const { properties, lines: parts } of features(lines, LINE)) {
+      if (lines === layer) {
+        alone.push({ properties, path: pathOf(parts, false) })
+        borders.addPath(alone.at(-1).path)
+        continue
+      }
       const kind = properties.disputed ? disputed : (properties.left === undefined) === (properties.right === undefined) ? borders : coast
       kind.addPath(pathOf(parts, false))
     } else for (const { path } of regions) borders.addPath(path)
     const labels = layers[`${name}_label`]
     types.set(name, {
-      extent: layer.extent, regions, borders, coast, disputed,
+      extent: layer.extent, regions, lines: alone, borders, coast, disputed,
       names: labels ? namesOf(labels, layer.extent, polygons, (id, properties) => nameOf(name, id, properties)) : [],
     })
   }

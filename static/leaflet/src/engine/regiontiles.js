@@ -8,10 +8,10 @@ const MOST = 256
 /** A cache of the tiles that the workshop of a studio has; a tile's value is its key. */
 export function regionTiles(studio) {
   const load = async (key, signal) => {
-    const [types, z, x, y] = key.split('/')
+    const [types, z, x, y, field] = key.split('/')
     await turn()
     signal.throwIfAborted()
-    const bytes = await vectorTile(types.split(','), { z, x, y }, signal)
+    const bytes = await vectorTile(types.split(','), { z, x, y }, { signal, field: decodeURIComponent(field) })
     signal.throwIfAborted()
     await studio.call('regions', { key, bytes }, { transfer: [bytes] })
     return key
@@ -19,5 +19,5 @@ export function regionTiles(studio) {
   return new TileCache(load, MOST, key => studio.call('drop', { key }))
 }
 
-/** The key of a tile of some region types. */
-export const keyOf = (types, { z, x, y }) => [types.map(type => type.type), z, x, y].join('/')
+/** The key of a tile of some region types, with a property that such tiles do not have by themselves, or ''. */
+export const keyOf = (types, { z, x, y }, field) => [types.map(type => type.type), z, x, y, encodeURIComponent(field)].join('/')

@@ -1,6 +1,7 @@
 // Which region types the map shows, how, and from which zoom: the server's TileJSON says what there is, the table below
 // how the usual types look. A type the table does not know appears by itself, as a tinted overlay.
 import table from '../names.json' with { type: 'json' }
+import { columnsOf } from '../server/columns.js'
 import { title } from '../words/format.js'
 import { t } from '../words/words.js'
 
@@ -31,16 +32,21 @@ export const NEUTRAL = { type: 'neutral', label: t('Neutral colours'), role: 'st
 const AIRPORTS = 'airports'
 
 /**
- * The region types of a TileJSON document in drawing order, coarse first: { type, label, role, from, on }. The layers
- * with a type's border lines and labels belong to their type; places are no region.
+ * The region types of a TileJSON document in drawing order, coarse first: { type, label, role, from, least, columns, on }, least being
+ * the first zoom that the tiles have, and columns as columns.js has them. The layers with a type's border lines and labels belong
+ * to their type; places are no region.
  */
 export function regionTypes(tileJSON) {
   const layers = new Map()
   for (const layer of Array.isArray(tileJSON?.vector_layers) ? tileJSON.vector_layers : []) {
-    if (typeof layer?.id !== 'string' || layer.id === '') continue
-    // Rivers have nothing but lines, which have ids and names, unlike borders.
-    const lines = layer.fields && String(Object.keys(layer.fields).sort()) === 'id,name'
-    layers.set(lines ? layer.id.replace(/_line$/, '') : layer.id, Number(layer.minzoom) || 0)
+    if (typeof layer?.id === 'string' && layer.id !== '') layers.set(layer.id, { least: Number(layer.minzoom) || 0, fields: layer.fields ?? {} })
+  }
+  // Rivers have nothing but lines, which have ids, unlike borders. A type of areas that is called so has borders too.
+  for (const [id, layer] of [...layers]) {
+    const type = id.replace(/_line$/, '')
+    if (type === id || type === '' || layers.has(type) || layers.has(`${id}_line`) || !Object.hasOwn(layer.fields, 'id')) continue
+    layers.delete(id)
+    layers.set(type, layer)
   }
   layers.delete(PLACES.type)
   layers.delete(AIRPORTS)
@@ -54,9 +60,17 @@ export function regionTypes(tileJSON) {
   // A server with only layers of its own, or only states, would otherwise open on an empty sea.
   if (!types.some(type => type.on)) types.forEach(type => { type.on = true })
   if (!types.some(type => type.on && type.from === 0)) types.slice(0, 1).forEach(type => { type.from = 0 })
-  for (const type of types) type.from = Math.max(type.from, layers.get(type.type))
+  for (const type of types) {
+    const { least, fields } = layers.get(type.type)
+    Object.assign(type, { least, from: Math.max(type.from, least), columns: columnsOf(Object.entries(fields), true, OWN) })
+  }
   return types
 }
+
+const OWN = ['id', 'name', 'map_color', 'merged', 'type', 'code', 'source_id'] // properties of every type
+
+/** The columns of a type whose tiles have none without being asked, by the JSON schema of its properties. */
+export const columnsOfSchema = properties => columnsOf(Object.entries(properties).map(([name, about]) => [name, about?.type]), false, OWN)
 
 /** The types to draw at a zoom. */
 export function visibleTypes(types, zoom) {

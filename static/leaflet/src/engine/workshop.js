@@ -22,6 +22,7 @@ export function createWorkshop({ newCanvas, picture }) {
   const inside = (path, x, y) => probe.isPointInPath(path, x, y, 'evenodd')
   let nameOf = namer([])
   let theme = null
+  let legend = null
 
   return {
     /** Keeps a tile of regions, from its bytes. */
@@ -52,6 +53,11 @@ export function createWorkshop({ newCanvas, picture }) {
       theme = now
     },
 
+    /** How a type is coloured from now on, as the server's legend of a style says, or null. */
+    legend(now) {
+      legend = now
+    },
+
     /**
      * The picture of a tile, { bitmap }, or null when it would be the one there is: `unless` are the marked regions that one was
      * painted with. key is null for a tile that could not be had; the rest is as paint has it.
@@ -59,7 +65,7 @@ export function createWorkshop({ newCanvas, picture }) {
     async draw({ key, unless, ...how }) {
       const decoded = key === null ? null : tiles.get(key) ?? new Map()
       if (unless && ![...unless, ...how.marked].some(one => has(decoded, one))) return null
-      paint(canvas, decoded, { ...how, theme })
+      paint(canvas, decoded, { ...how, theme, legend })
       const bitmap = await picture(canvas)
       return { bitmap, transfer: [bitmap] }
     },

@@ -3,6 +3,7 @@
 import { canvas, CircleMarker, Layer, Util } from 'leaflet'
 import { vectorTile } from '../server/api.js'
 import { radiusOf, shownPoints } from '../server/collections.js'
+import { classColour } from '../engine/colour.js'
 import { held, TileCache } from '../engine/tilecache.js'
 import { coveringTiles, TILE_SIZE, tileZoomOf } from '../engine/tilegrid.js'
 
@@ -21,14 +22,14 @@ export function tileZoom(zoom) {
  * message is fit for the reader, or pointsshown when none is missing.
  */
 export const PointsLayer = Layer.extend({
-  options: { pane: 'points', collections: [], theme: null },
+  options: { pane: 'points', collections: [], theme: null, legend: null, field: '' },
 
   initialize(options) {
     Util.setOptions(this, options)
     this._canvas = canvas({ pane: this.options.pane, padding: 0.2 })
     this._cache = new TileCache(async (key, signal) => {
-      const [type, , z, x, y] = key.split('/')
-      return shownPoints(await vectorTile([type], { z, x, y }, signal), type, { z: +z, x: +x, y: +y })
+      const [type, , z, x, y, field] = key.split('/')
+      return shownPoints(await vectorTile([type], { z, x, y }, { signal, field: decodeURIComponent(field) }), type, { z: +z, x: +x, y: +y })
     })
     this._held = []
     this._marks = new Map() // key → Mark
@@ -51,15 +52,30 @@ export const PointsLayer = Layer.extend({
 
   setTheme(theme) {
     this.options.theme = theme
+    this._dress()
+  },
+
+  /** Colours a collection as VectorLayer's setColours does a type. */
+  setColours(legend, field) {
+    Object.assign(this.options, { legend, field })
+    this._dress()
+    this.update()
+  },
+
+  _dress() {
     for (const mark of this._marks.values()) mark.setStyle(this._look(mark.options.shown))
   },
 
-  /** The data tile that a tile of the map's grid shows of each collection that is on: { type, label, tile }. */
+  _fieldOf({ type }) {
+    return type === this.options.legend?.layer ? this.options.field : ''
+  },
+
+  /** The data tile that a tile of the map's grid shows of each collection that is on: { type, label, tile, field }. */
   source(tile) {
     const z = tileZoom(tile.z)
     const shift = 2 ** (tile.z - z)
     const source = { z, x: Math.floor(tile.x / shift), y: Math.floor(tile.y / shift) }
-    return this._on().map(({ type, label }) => ({ type, label, tile: source }))
+    return this._on().map(layer => ({ type: layer.type, label: layer.label, tile: source, field: this._fieldOf(layer) }))
   },
 
   /** What is drawn at a point of the map, { lat, lng }, or null: the nearest within reach, { layer, point }. */
@@ -92,7 +108,7 @@ export const PointsLayer = Layer.extend({
     const { min, max } = this._map.getPixelBounds()
     const view = { min: min.subtract([AHEAD, AHEAD]), max: max.add([AHEAD, AHEAD]) }
     const wanted = this._on().flatMap(layer => coveringTiles(view, zoom, z).map(tile => ({
-      layer, world: tile.world, ...this._cache.acquire([layer.type, layer.revision, tile.z, tile.x, tile.y].join('/')),
+      layer, world: tile.world, ...this._cache.acquire([layer.type, layer.revision, tile.z, tile.x, tile.y, encodeURIComponent(this._fieldOf(layer))].join('/')),
     })))
     this._held = held(wanted, this._held)
     const results = await Promise.allSettled(wanted.map(({ promise }) => promise))
@@ -132,9 +148,12 @@ export const PointsLayer = Layer.extend({
 
   _look({ layer, point }) {
     const { points: colours, 'points-rim': rim, 'points-count': count } = this.options.theme
-    return {
-      radius: radiusOf(point.count), fillColor: colours[layer.colour], fillOpacity: 1, color: rim, weight: 1.5, ink: count,
-    }
+    const look = { radius: radiusOf(point.count), fillColor: colours[layer.colour], fillOpacity: 1, color: rim, weight: 1.5, ink: count }
+    const { legend, theme } = this.options
+    if (layer.type !== legend?.layer) return look
+    if (point.count > 0) return { ...look, fillColor: theme.ink.quiet } // of no class
+    const colour = classColour(legend, point.properties.find(([name]) => name === legend.property)?.[1])
+    return { ...look, radius: look.radius + 1, fillColor: colour || theme.missing, color: theme.ink.quiet, weight: 1 }
   },
 })
 

@@ -14,14 +14,14 @@ const SHARPEST = 3 // canvas pixels of a tile's own pixel that are worth their m
 /**
  * Options: studio (studio.js), types (regiontypes' list, whose `on` the layer switch changes), maxDataZoom (deepest zoom asked
  * of the server; deeper views enlarge it, which stays sharp because tiles are drawn from geometry), lines (no areas are
- * drawn, so that what lies beneath shows). Besides Leaflet's
+ * drawn, so that what lies beneath shows), colours ({ layer, field } of what setColours has, or null). Besides Leaflet's
  * own events it fires tilefailed with an error whose message is fit for the reader, asked after refresh and retry, and bare
  * with whether some of the map may have nothing to show yet.
  *
  * Beneath it lies a grid of much coarser tiles, which are few and so nearly always there: it shows where a tile is not yet.
  */
 export const VectorLayer = FineGrid.extend({
-  options: { studio: null, types: [], maxDataZoom: 13, lines: false, className: 'regions', zIndex: 1, keepBuffer: 1, cache: null, coarser: 0 },
+  options: { studio: null, types: [], maxDataZoom: 13, lines: false, colours: null, className: 'regions', zIndex: 1, keepBuffer: 1, cache: null, coarser: 0 },
 
   initialize(options) {
     GridLayer.prototype.initialize.call(this, options)
@@ -132,6 +132,16 @@ export const VectorLayer = FineGrid.extend({
     this.repaint()
   },
 
+  /**
+   * Colours a type as a legend of the server says, or none where that is null. field is its property, if tiles do not have that by
+   * themselves, else ''.
+   */
+  setColours(legend, field) {
+    this.options.studio.call('legend', legend)
+    for (const layer of [this, this._under]) layer.options.colours = legend && { layer: legend.layer, field }
+    if (this._map) this.refresh()
+  },
+
   /** Paints every tile again from what is loaded. */
   repaint() {
     for (const drawing of this._drawn.values()) this._paint(drawing)
@@ -147,14 +157,20 @@ export const VectorLayer = FineGrid.extend({
     const types = this._typesAt(zoom)
     const request = types.length === 0
       ? { promise: Promise.resolve(''), release: () => {} }
-      : this._cache.acquire(keyOf(types, source.tile))
+      : this._cache.acquire(keyOf(types, source.tile, this._fieldOf(types)))
     return { view: source, types, ...request }
   },
 
-  /** The data tile that shows a tile of 256 pixels on the map, and which types of it: { tile, types }, types by name. */
+  /** The data tile that shows a tile of 256 pixels on the map, and which types of it: { tile, types, field }, types by name. */
   source(coords) {
     const { tile } = dataTile(coords, Math.min(this.options.maxDataZoom, regionZoomOf(coords.z)))
-    return { tile, types: this._typesAt(coords.z).map(type => type.type) }
+    const types = this._typesAt(coords.z)
+    return { tile, types: types.map(type => type.type), field: this._fieldOf(types) }
+  },
+
+  _fieldOf(types) {
+    const { layer, field } = this.options.colours ?? {}
+    return types.some(({ type }) => type === layer) ? field : ''
   },
 
   // A tile so much coarser has what its own zoom shows, which is likely to be loaded already.

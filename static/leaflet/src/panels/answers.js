@@ -13,9 +13,9 @@ import { t } from '../words/words.js'
 
 /**
  * The answers a reader can open. view is the map's, select highlights a region of it, and offer(regions) is what the
- * card of a point says of its regions; showType(type) switches a region type on. A new question ends the one before.
+ * card of a point says of its regions; showType(type) switches a region type on; colours (choropleth.js) tells the values that the map shows. A new question ends the one before.
  */
-export function createAnswers({ card, view, types, permalink, select, offer, showType, announce }) {
+export function createAnswers({ card, view, types, permalink, select, offer, showType, announce, colours }) {
   const { map, pin, mark, flyToPoint, flyToBox } = view
   let latest = new AbortController()
   function signal() {
@@ -25,7 +25,7 @@ export function createAnswers({ card, view, types, permalink, select, offer, sho
     return latest.signal
   }
   const fly = place => flyToPoint(place, reach(place))
-  const parts = { card, pin, mark, select, signal, announce }
+  const parts = { card, pin, mark, select, signal, announce, colours }
   const here = createHere({ ...parts, types, offer, flyToPoint, flyToBox, choose: place => api.place(place), zoom: view.zoom })
   const found = createFound({ ...parts, fly, zoom: view.zoom, choose: place => api.place(place) })
   const lookup = createAddressLookup({ ...parts, flyToPoint, flyToBox, zoom: view.zoom })

@@ -26,22 +26,22 @@ export function pointAt({ lat, lon, zoom }) {
 
 /**
  * Answers for points. pin marks the point; select highlights a region; offer(regions) is what there is to do with regions; flyToPoint and
- * flyToBox move the map; mark rings a place; choose opens a place of the list; signal() ends the question before.
+ * flyToBox move the map; mark rings a place; choose opens a place of the list; colours (choropleth.js) knows the value of a region; signal() ends the question before.
  */
-export function createHere({ card, types, zoom, pin, mark, select, offer, flyToPoint, flyToBox, choose, signal, announce }) {
+export function createHere({ card, types, zoom, pin, mark, select, offer, flyToPoint, flyToBox, choose, signal, announce, colours }) {
   // Shows the answer under the name of one of its regions, which the map outlines.
-  function present(at, { answer, labelOf, heading, near, question, words }, chosen, focus = false) {
+  function present(at, { answer, labelOf, heading, near, question, words, value }, chosen, focus = false) {
     const found = regionList(answer, types)
     const missing = new Set(Array.isArray(answer?.missing) ? answer.missing : [])
     const { title, around } = chosen ? called(chosen, labelOf(chosen)) : { title: missing.has('boundaries') ? t('A point on Earth') : t('Outside every region'), around: '' }
     select(chosen && { type: chosen.type, id: chosen.id })
     const goTo = spot => flyToPoint(spot, 5)
     const choice = region => {
-      present(at, { answer, labelOf, heading, near, question, words }, region, true)
+      present(at, { answer, labelOf, heading, near, question, words, value }, region, true)
       outline(region, question)
     }
     card.show({ ...heading(title), title, subtitle: [around, subtitleOf(at)].filter(Boolean).join('\n') },
-      words, regionFacts(found, types, missing, { chosen, choose: choice, nameOf: region => displayText(labelOf(region)?.name) }), offer(found), localTime(answer, missing), nearest(at, answer, missing, { mark, goTo }), near)
+      words, value, regionFacts(found, types, missing, { chosen, choose: choice, nameOf: region => displayText(labelOf(region)?.name) }), offer(found), localTime(answer, missing), nearest(at, answer, missing, { mark, goTo }), near)
     if (focus) card.root.querySelector('.level[aria-pressed=true]')?.focus()
   }
 
@@ -50,6 +50,13 @@ export function createHere({ card, types, zoom, pin, mark, select, offer, flyToP
     if (highlighted([region], visibleTypes(types, zoom()))) return
     const record = await fetchRegion(region.type, region.id, question).catch(() => null)
     if (!question.signal.aborted && isBox(record?.bbox)) flyToBox(record.bbox)
+  }
+
+  // The value of the region that is coloured. Without it the card still has all else.
+  async function valueAt(found, question) {
+    const region = found.findLast(({ type }) => type === colours.layer)
+    const record = region && await fetchRegion(region.type, region.id, question).catch(() => null)
+    return record && facts(colours.valueOf(region.type, await colours.complete(region, record, question)))
   }
 
   const subtitleOf = at => coordinates(at.lat, at.lon, Math.min(5, Math.max(2, decimals(zoom()))))
@@ -68,7 +75,9 @@ export function createHere({ card, types, zoom, pin, mark, select, offer, flyToP
       const [answer, labels] = await Promise.all([fetchPoint(at.lat, at.lon, question), reverse(at.lat, at.lon, question).catch(() => null)])
       if (question.signal.aborted) return
       const found = regionList(answer, types)
-      present(at, { answer, labelOf: labelsOf(labels), heading, near, question, words }, usualLevel(found, highlighted(found, visibleTypes(types, zoom()))))
+      const value = await valueAt(found, question)
+      if (question.signal.aborted) return
+      present(at, { answer, labelOf: labelsOf(labels), heading, near, question, words, value }, usualLevel(found, highlighted(found, visibleTypes(types, zoom()))))
     } catch (error) {
       if (question.signal.aborted) return
       const title = error.type === 'dataset-missing' ? t('A point on Earth') : t('No answer')

@@ -12,7 +12,7 @@ import { t } from '../words/words.js'
 const MOST = 100 // rows; who wants more has the JSON
 
 /** Shows points, { layer, point }, and tells where they are. pin marks one; signal() ends the question before. */
-export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
+export function createOwnPoint({ card, pin, select, zoom, signal, announce, colours }) {
   // A tile is exact to a part of a pixel and has short texts only, so the record is asked for. Without it the tile's must do.
   async function ofPoint(layer, point) {
     const question = signal()
@@ -23,7 +23,7 @@ export function createOwnPoint({ card, pin, select, zoom, signal, announce }) {
       pin(at)
       card.show({
         kicker: layer.label, title: displayText(named) || displayText(point.id), subtitle: coordinates(at.lat, at.lon, digits), chips,
-      }, facts(rows(point.id, properties)))
+      }, facts([...colours.valueOf(layer.type, Object.fromEntries(properties)), ...rows(point.id, colours.others(layer.type, properties))]))
     }
     const digits = Math.min(5, Math.max(2, decimals(zoom())))
     const rounded = { lat: Number(point.lat.toFixed(digits)), lon: Number(point.lon.toFixed(digits)) }

@@ -12,9 +12,9 @@ import { t } from '../words/words.js'
 
 /**
  * Answers about one region, { type, id }: hit is what a search said of it, or null after a link; moving says whether the map
- * goes there. select highlights it; offer(regions) is what there is to do with it; signal() ends the question before.
+ * goes there. select highlights it; offer(regions) is what there is to do with it; colours (choropleth.js) knows its value; signal() ends the question before.
  */
-export function createRegionCard({ card, pin, select, offer, flyToBox, signal, announce }) {
+export function createRegionCard({ card, pin, select, offer, flyToBox, signal, announce, colours }) {
   return async function show({ type, id }, moving, hit = null) {
     const question = signal()
     const heading = { kicker: typeName(type), chips: takeAlong({ title: displayText(hit?.name), path: regionPath(type, id), announce }) }
@@ -25,13 +25,14 @@ export function createRegionCard({ card, pin, select, offer, flyToBox, signal, a
     const flying = moving && isBox(hit?.bbox)
     if (flying) flyToBox(hit.bbox)
     try {
-      const { name, bbox, type: _, id: own, ...properties } = await fetchRegion(type, id, { signal: question })
+      const record = await fetchRegion(type, id, { signal: question })
+      const { name, bbox, type: _, id: own, ...properties } = await colours.complete({ type, id: record.id }, record, { signal: question })
       if (question.aborted) return
       if (own !== id) select({ type, id: own }) // tiles have it as it is published
       const labelled = hit ?? await labelAt(type, own, bbox, question)
       if (question.aborted) return
       const { title, around } = called({ name: hit?.name ?? name, id: own }, labelled)
-      card.show({ ...heading, title, subtitle: around }, facts(rows(own, Object.entries(properties))), offer([{ type, id: own, name: title }]))
+      card.show({ ...heading, title, subtitle: around }, facts([...colours.valueOf(type, properties), ...rows(own, colours.others(type, Object.entries(properties)))]), offer([{ type, id: own, name: title }]))
       if (moving && !flying && isBox(bbox)) flyToBox(bbox)
     } catch (error) {
       if (question.aborted) return

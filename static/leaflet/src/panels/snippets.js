@@ -1,4 +1,5 @@
 // What other programs need to draw this map: pages to paste for map libraries, lines for QGIS, a frame.
+import { colourParameters } from '../hash.js'
 import { frameOf } from './share.js'
 import { themes } from '../tokens.js'
 
@@ -11,15 +12,17 @@ const OPENLAYERS = `${CDN}/ol@10.11.0`
 
 /**
  * The snippets for a view: [{ id, name, text }]. base is the service's address, lat and lon
- * are degrees, zoom is of tiles of 256 pixels, layers the types that are on, theme the name of the map's colours.
+ * are degrees, zoom is of tiles of 256 pixels, layers the types that are on, colours the column that these show, as hash.js has it, or
+ * null, theme the name of the map's colours.
  */
-export function snippets({ base, lat, lon, zoom, layers, theme }) {
+export function snippets({ base, lat, lon, zoom, layers, colours = null, theme }) {
   const list = layers.length > 0 ? layers.map(encodeURIComponent).join(',').replaceAll('%3A', ':') : 'all'
+  const shown = colourParameters(colours)
   const at = {
     lat, lon, zoom, list, theme,
-    style: `${base}style.json?layers=${list}&theme=${theme}`, vector: `${base}tiles/${list}.json`, pictures: `${base}tiles/${list}.png.json?theme=${theme}`,
+    style: `${base}style.json?layers=${list}${shown.map(([name, value]) => `&${name}=${encodeURIComponent(value)}`).join('')}&theme=${theme}`, vector: `${base}tiles/${list}.json`, pictures: `${base}tiles/${list}.png.json?theme=${theme}`,
   }
-  const frame = frameOf({ center: `${lat},${lon}`, zoom: String(zoom), layers: [...layers, ...theme.startsWith('political') ? [] : ['neutral']].join(','), theme: theme.endsWith('dark') ? 'dark' : 'light' }, base)
+  const frame = frameOf({ center: `${lat},${lon}`, zoom: String(zoom), layers: [...layers, ...theme.startsWith('political') ? [] : ['neutral']].join(','), ...Object.fromEntries(shown), theme: theme.endsWith('dark') ? 'dark' : 'light' }, base)
   return [
     { id: 'maplibre', name: 'MapLibre GL', text: maplibre(at) },
     { id: 'leaflet-vector', name: 'Leaflet vector', text: leafletVector(at) },

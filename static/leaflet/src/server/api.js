@@ -161,10 +161,23 @@ function inLanguage(sign = '&') {
 export const addressPath = ip => `ip/${segment(ip)}`
 export const address = (ip, options) => json(addressPath(ip), ({ ip }) => typeof ip === 'string', options)
 
+/** What the colours of a layer mean, { classes, rest, missing, … }, in the theme "light" or "dark"; parameters are [name, value]. */
+export async function legend(layer, parameters, theme, options) {
+  const query = [['layers', layer], ...parameters, ['theme', theme], ['names', 'false']].map(([name, value]) => `${name}=${segment(value)}`).join('&')
+  const style = await json(`style.json?${query}`, ({ metadata }) => Array.isArray(metadata?.[LEGEND]?.classes), options)
+  return style.metadata[LEGEND]
+}
+
+/** The properties of a region type by name, as JSON schema has them. */
+export const properties = async (type, options) =>
+  (await json(`ogc/collections/${segment(type)}/queryables`, answer => answer.properties !== null && typeof answer.properties === 'object', options)).properties
+
+const LEGEND = 'quadrille:legend'
+
 // Names of places in the reader's language, beside those of the data.
 const inNames = askedLanguage(nameLanguages) && `?names=${askedLanguage(nameLanguages)}`
 export const placeTilePath = ({ z, x, y }) => `tiles/places/${z}/${x}/${y}.geojson${inNames}`
-export const vectorTilePath = (types, { z, x, y }) => `tiles/${types.map(segment).join(',')}/${z}/${x}/${y}.mvt`
+export const vectorTilePath = (types, { z, x, y }, field = '') => `tiles/${types.map(segment).join(',')}/${z}/${x}/${y}.mvt${field && `?fields=${segment(field)}`}`
 
 /** Has the bytes of a tile of places read, GeoJSON or nothing for an empty tile; read resolves to false where they are neither. */
 export async function placeTile(tile, read, signal) {
@@ -172,9 +185,9 @@ export async function placeTile(tile, read, signal) {
   if (!await read(bytes)) throw new ApiError(UNREADABLE)
 }
 
-/** The bytes of a vector tile of the given region types; empty for an empty tile. */
-export async function vectorTile(types, tile, signal) {
-  return whole(await tileRequest(vectorTilePath(types, tile), REGIONS_AS, signal), 'arrayBuffer', signal)
+/** The bytes of a vector tile of the given region types; empty for an empty tile. field is a property that it has in place of the usual ones, or ''. */
+export async function vectorTile(types, tile, { signal, field } = {}) {
+  return whole(await tileRequest(vectorTilePath(types, tile, field), REGIONS_AS, signal), 'arrayBuffer', signal)
 }
 
 // The body as what a method of the answer makes of it.
@@ -193,7 +206,7 @@ const REGIONS_AS = 'application/vnd.mapbox-vector-tile'
 
 /** Asks for a tile again, past the browser's cache if it has not changed, for its figures. */
 export async function measureTile(path) {
-  const response = await request(path, { accept: path.endsWith('.mvt') ? REGIONS_AS : PLACES_AS, cache: 'no-cache' })
+  const response = await request(path, { accept: /\.mvt(\?|$)/.test(path) ? REGIONS_AS : PLACES_AS, cache: 'no-cache' })
   tileLog.answered(absolute(path), response)
   await response.arrayBuffer()
 }

@@ -1,24 +1,31 @@
 // Users' own collections of points: which there are, and what a tile shows of one.
 import { VectorTile } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
+import { columnsOf } from './columns.js'
 import { title } from '../words/format.js'
 import { displayText } from '../words/text.js'
 
 const MOST = 20 // collections in the switch
 const MOST_ON = 3 // of them to begin with
 const COLOURS = 6 // that every theme has for collections
+const IN_TILES = 20 // properties that tiles have without being asked; of more they may have others
 
 /**
- * The collections of the service's list as rows of the layer switch: { type, label, role, from, on, name, live, colour, revision }.
+ * The collections of the service's list as rows of the layer switch: { type, label, role, from, on, columns, name, live, colour, revision }.
  * Private ones are not for the map, nor are those that cannot be read. revision counts how often a live one has changed.
  */
 export function collectionLayers(answer) {
   const list = Array.isArray(answer?.collections) ? answer.collections : []
   return list.filter(one => typeof one?.name === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(one.name) && !one.private && !(one.state && one.points === undefined))
-    .slice(0, MOST).map(({ name, title: given, live }, i) => ({
-      type: `points:${name}`, label: displayText(given, 40) || title(name), role: 'points', from: 0, on: i < MOST_ON,
+    .slice(0, MOST).map(({ name, title: given, live, schema }, i) => ({
+      type: `points:${name}`, label: displayText(given, 40) || title(name), role: 'points', from: 0, on: i < MOST_ON, columns: columnsOfPoints(schema),
       name, live: live === true, colour: i % COLOURS, revision: 0,
     }))
+}
+
+function columnsOfPoints(schema) {
+  const list = Array.isArray(schema) ? schema : []
+  return columnsOf(list.map(one => [one?.name, one?.type]), list.length <= IN_TILES, ['name'])
 }
 
 /**

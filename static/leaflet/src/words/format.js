@@ -132,6 +132,19 @@ export function zoneBasis({ source, nautical, distance_m: metres }) {
   return source === 'airport' ? t('as at the nearest airport, {distance} away', { distance: far }) : t('as at the nearest place, {distance} away', { distance: far })
 }
 
+/**
+ * A function that writes numbers that stand together with as many digits, three at least, as tell them apart: 2.95 and 1,253, or
+ * 1.2M and 3.4M. digits is how many a number has at least.
+ */
+export function amounts(list, digits = 3) {
+  const range = Math.max(...list) - Math.min(...list)
+  const short = range >= 1e6 && { notation: 'compact', maximumSignificantDigits: digits }
+  const after = size => size > 0 ? Math.min(15, Math.max(0, digits - 1 - Math.floor(Math.log10(size)))) : 0
+  return value => new Intl.NumberFormat(language === 'en' ? 'en' : locale, {
+    useGrouping: 'min2', ...short || { maximumFractionDigits: Math.max(after(range), after(Math.abs(value))) },
+  }).format(value).replace('-', '−')
+}
+
 /** A size: "612 B", "4.4 kB", "1.2 MB", in powers of a thousand. Empty for what is no size. */
 export function bytes(count) {
   if (!Number.isFinite(count) || count < 0) return ''
