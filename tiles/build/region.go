@@ -221,12 +221,7 @@ func (r *region) plateBorder() ([]grid.Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := grid.Noder{ShareSets: grid.NewShareSets(), MayCross: true}
-	lines, err := n.Node(grid.MergeLines(grid.AppendLines(nil, chain, n.ShareSets, 0), n.ShareSets))
-	if err != nil {
-		return nil, badBorders(err)
-	}
-	border, _, err := grid.Resolve(grid.AppendCounted(nil, lines, n.ShareSets), grid.Winding.Covered, nil)
+	border, err := grid.Dissolve(chain)
 	if err != nil {
 		return nil, badBorders(err)
 	}

@@ -59,6 +59,18 @@ func (o *Outliner) Polygon(dst []Edge, n int, appendRing func(i int, dst []Edge)
 	return dst, nil
 }
 
+// Dissolve returns the border of the union of polygons whose borders were added up, as Polygon does. Its
+// edges meet at vertices only.
+func Dissolve(chain []Edge) ([]Edge, error) {
+	n := Noder{ShareSets: NewShareSets(), MayCross: true}
+	lines, err := n.Node(MergeLines(AppendLines(nil, chain, n.ShareSets, 0), n.ShareSets))
+	if err != nil {
+		return nil, err
+	}
+	border, _, err := Resolve(AppendCounted(nil, lines, n.ShareSets), Winding.Covered, nil)
+	return border, err
+}
+
 // windOnce makes a ring wind once around everything that it encloses. It
 // changes the ring. The result is valid until the next call.
 func (o *Outliner) windOnce(ring []Edge) ([]Edge, error) {
