@@ -1,0 +1,321 @@
+package shape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+
+	"quadrille/feature"
+	"quadrille/quadkey"
+	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/internal/sphere"
+)
+
+// part is a run of cells of an area: cells that are in it as a whole, or a tile that may have some of it.
+type part struct {
+	quadkey.Range
+	whole bool
+	edges []int32 // of a tile: those that can be within the radius of its points
+}
+
+// These bound the division of the world into the tiles along the edges of an area. Smaller tiles have fewer
+// points that must be compared with the edges.
+const (
+	fewestTiles, mostTiles = 1024, 4096
+	// mostListed bounds how often an edge is listed for tiles, on average.
+	mostListed = 8
+	// poleZoom is the zoom of the tiles that are compared with an area for their pole alone.
+	poleZoom = 6
+)
+
+// piece is a part that may be divided.
+type piece struct {
+	part
+	open bool
+}
+
+// cover divides the world into parts.
+func (a *Area) cover() {
+	all := make([]int32, len(a.edges))
+	for i := range all {
+		all[i] = int32(i) //nolint:gosec // of MaxVertices
+	}
+	pieces := a.appendTile(nil, a.around(), all)
+	enough := max(fewestTiles, min(len(a.edges), mostTiles))
+	for z := uint8(0); z < quadkey.CellZoom; z++ {
+		open, listed := 0, 0
+		for i := range pieces {
+			if pieces[i].open {
+				open, listed = open+1, listed+len(pieces[i].edges)
+			}
+		}
+		if open == 0 || len(pieces) >= enough || listed > mostListed*len(a.edges)+fewestTiles {
+			break
+		}
+		next := make([]piece, 0, 2*len(pieces)+4)
+		for i := range pieces {
+			if p := &pieces[i]; !p.open {
+				next = appendPiece(next, *p)
+			} else {
+				for _, child := range tileOf(p.Range).Children() {
+					next = a.appendTile(next, child, p.edges)
+				}
+			}
+		}
+		pieces = next
+	}
+	a.parts = make([]part, len(pieces))
+	for i := range pieces {
+		if a.parts[i] = pieces[i].part; a.radius == 0 {
+			a.parts[i].edges = nil
+		}
+	}
+}
+
+// around returns a small tile with all points of the area.
+func (a *Area) around() (t quadkey.Tile) {
+	b := quadkey.Box{West: 180, South: 90, East: -180, North: -90}
+	for i := range a.edges {
+		for _, p := range [2]orb.Point{a.edges[i].a, a.edges[i].b} {
+			b = quadkey.Box{West: min(b.West, p[0]), South: min(b.South, p[1]), East: max(b.East, p[0]), North: max(b.North, p[1])}
+		}
+	}
+	if a.radius > 0 || b.West < -180 || b.East >= 180 || b.South == -90 || b.North == 90 {
+		return t
+	}
+	for z := uint8(1); z <= quadkey.CellZoom; z++ {
+		nw, err := quadkey.TileAt(b.West, b.North, z)
+		se, _ := quadkey.TileAt(b.East, b.South, z)
+		if err != nil || nw != se {
+			break
+		}
+		t = nw
+	}
+	return t
+}
+
+// tileOf returns the tile of the cells of a piece.
+func tileOf(r quadkey.Range) (t quadkey.Tile) {
+	for t = range r.Tiles() {
+		break
+	}
+	return t
+}
+
+// appendPiece appends a piece. Whole neighbours become one.
+func appendPiece(to []piece, p piece) []piece {
+	if n := len(to) - 1; n >= 0 && p.whole && to[n].whole && to[n].Last+1 == p.First {
+		to[n].Last = p.Last
+		return to
+	}
+	return append(to, p)
+}
+
+// appendTile appends a tile if it may have a point of the area. edges are those of the tile that it is in.
+func (a *Area) appendTile(to []piece, t quadkey.Tile, edges []int32) []piece {
+	g := a.groundOf(t)
+	p := piece{open: t.Z < quadkey.CellZoom}
+	p.First, p.Last = t.CellRange()
+	p.edges, p.whole = a.near(&g, edges)
+	pole := g.South == -90 && a.poles[0] || g.North == 90 && a.poles[1]
+	switch {
+	case p.whole:
+	case len(p.edges) > 0:
+		return appendPiece(to, p)
+	case a.inside(g.lon, g.lat):
+		p.whole = true
+	case pole:
+		p.open = t.Z < poleZoom
+	default:
+		return to
+	}
+	if p.whole {
+		p.open, p.edges = false, nil
+	}
+	return appendPiece(to, p)
+}
+
+// near returns those of some edges that may be within the radius of a point of a tile, and whether all its
+// points are within the radius.
+func (a *Area) near(g *ground, edges []int32) (some []int32, whole bool) {
+	if a.radius == 0 {
+		for _, i := range edges {
+			if e := &a.edges[i]; e.meets(&g.Box) && (!e.isPole() || a.rings[e.ring].kind == line) {
+				some = append(some, i)
+			}
+		}
+		return some, false
+	}
+	close := false
+	for _, i := range edges {
+		e := &a.edges[i]
+		switch {
+		case a.radius > g.reach && e.isNear(g.middle, a.radius-g.reach):
+			return nil, true
+		case a.radius+g.reach >= MaxRadius || e.isNear(g.middle, a.radius+g.reach):
+			some = append(some, i)
+			close = close || g.reach >= MaxRadius || e.isNear(g.middle, g.reach)
+		}
+	}
+	return some, len(some) > 0 && !close && a.inside(g.lon, g.lat)
+}
+
+// ground is the box of the points of a tile, in degrees and a little wider. With a radius it has also a
+// circle around them.
+type ground struct {
+	quadkey.Box
+	lon, lat float64 // the middle
+	middle   sphere.Vec
+	reach    float64 // metres from the middle to the farthest point, or more
+}
+
+func (a *Area) groundOf(t quadkey.Tile) (g ground) {
+	const wider = 1e-9
+	g.Box = t.Bound()
+	if t.Y == 0 {
+		g.North = 90
+	}
+	if t.Y == 1<<t.Z-1 {
+		g.South = -90
+	}
+	g.lon, g.lat = (g.West+g.East)/2, (g.South+g.North)/2
+	if g.reach = MaxRadius; a.radius > 0 {
+		g.middle = sphere.At(g.lon, g.lat)
+	}
+	if a.radius > 0 && t.Z > 2 { // the farthest point of a tile that is at most 45° wide is a corner
+		g.reach = 0.01 + max(quadkey.Distance(g.lon, g.lat, g.West, g.South), quadkey.Distance(g.lon, g.lat, g.West, g.North))
+	}
+	g.West, g.East = g.West-wider, g.East+wider
+	g.South, g.North = max(-90, g.South-wider), min(90, g.North+wider)
+	return g
+}
+
+// from returns the number of the first part that ends at a cell or after it.
+func (a *Area) from(c quadkey.Cell) int {
+	i, _ := slices.BinarySearchFunc(a.parts, c, func(p part, c quadkey.Cell) int {
+		if p.Last < c {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+// Cover implements feature.Area. Only areas of polygons have borders: with a radius or lines, points
+// alone can be compared. An error about borders matches ErrGeometry.
+func (a *Area) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.AreaPart) error) error {
+	w := walk{of: a}
+	contains := func(at quadkey.Position) (bool, error) { return a.holds(w.part, at), nil }
+	for i := a.from(from); i < len(a.parts); i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w.part = &a.parts[i]
+		p := feature.AreaPart{Cells: w.part.Range}
+		if !w.part.whole {
+			p.Contains = contains
+			if a.HasBorder() {
+				p.Border = w.outline
+			}
+		}
+		if err := fn(&p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HasBorder reports whether features that are not points can be compared with the area.
+func (a *Area) HasBorder() bool { return a.radius == 0 && len(a.polygons) > 0 }
+
+// walk is the state of one Cover.
+type walk struct {
+	of     *Area
+	part   *part
+	border feature.Border
+	polar  [2]bool // whether the border of the north, the south cap was given
+	clip   grid.Clipper
+}
+
+// outline returns the border of the area in the tile of the part.
+func (w *walk) outline() (*feature.Border, error) {
+	b, err := w.of.outlines()
+	if err != nil {
+		return nil, err
+	}
+	t := tileOf(w.part.Range)
+	w.border.Mercator = w.rings(w.border.Mercator[:0], b.mercator, grid.TileBox(int(t.Z), t.X, t.Y, false))
+	w.border.Polar = w.border.Polar[:0]
+	for i, rim := range [2]uint32{0, 1<<t.Z - 1} {
+		if t.Y == rim && !w.polar[i] {
+			w.polar[i] = true
+			w.border.Polar = w.rings(w.border.Polar, b.plate, layout.PolarCaps[i].Box)
+		}
+	}
+	return &w.border, nil
+}
+
+func (w *walk) rings(dst []feature.Ring, edges []grid.Edge, in grid.Box) []feature.Ring {
+	for _, p := range w.clip.Polygons(edges, grid.WindingFromNorth(edges, in.Corner()), in, 0) {
+		for _, r := range p {
+			ring := make(feature.Ring, len(r))
+			for i, at := range r {
+				ring[i] = [2]int32{at.X, at.Y}
+			}
+			dst = append(dst, ring)
+		}
+	}
+	return dst
+}
+
+// outlines has the border of an area on the grid of the world.
+type outlines struct {
+	mercator, plate []grid.Edge // plate is in plate carrée
+	drawn           []grid.Edge // the same as plate, without borders of polygons being joined
+	err             error
+}
+
+// mostBends bounds the edges of a border on the map, where a long oblique line is bent.
+const mostBends = 1 << 21
+
+func (a *Area) outlines() (*outlines, error) {
+	a.once.Do(func() {
+		b := &a.border
+		b.err = a.checkBends()
+		draw := func(pr layout.Projection) (chain, border []grid.Edge) {
+			if b.err == nil {
+				chain, b.err = layout.Outline(grid.NewOutliner(), a.polygons, pr)
+			}
+			if b.err == nil {
+				border, b.err = grid.Dissolve(chain)
+			}
+			return chain, border
+		}
+		_, b.mercator = draw(layout.Mercator)
+		b.drawn, b.plate = draw(layout.PlateCarree)
+		if b.err != nil && !errors.Is(b.err, ErrGeometry) {
+			b.err = fmt.Errorf("%w: %w", ErrGeometry, b.err)
+		}
+	})
+	return &a.border, a.border.err
+}
+
+// checkBends refuses polygons whose edges would have to be bent too often.
+func (a *Area) checkBends() error {
+	bends := 0.0
+	for i := range a.edges {
+		e := &a.edges[i]
+		if dx, dy := math.Abs(e.b[0]-e.a[0]), math.Abs(e.b[1]-e.a[1]); dx > 0 && dy > 0 {
+			bends += math.Sqrt(max(dx, dy) / 360 * grid.WorldSize)
+		}
+	}
+	if bends > mostBends {
+		return refuse("its edges are too long to be compared with regions; simplify it, or give a smaller one")
+	}
+	return nil
+}
