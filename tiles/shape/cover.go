@@ -3,11 +3,8 @@ package shape
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
-
-	"github.com/paulmach/orb"
 
 	"quadrille/feature"
 	"quadrille/quadkey"
@@ -79,12 +76,7 @@ func (a *Area) cover() {
 
 // around returns a small tile with all points of the area.
 func (a *Area) around() (t quadkey.Tile) {
-	b := quadkey.Box{West: 180, South: 90, East: -180, North: -90}
-	for i := range a.edges {
-		for _, p := range [2]orb.Point{a.edges[i].a, a.edges[i].b} {
-			b = quadkey.Box{West: min(b.West, p[0]), South: min(b.South, p[1]), East: max(b.East, p[0]), North: max(b.North, p[1])}
-		}
-	}
+	b := a.box
 	if a.radius > 0 || b.West < -180 || b.East >= 180 || b.South == -90 || b.North == 90 {
 		return t
 	}
@@ -230,6 +222,15 @@ func (a *Area) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.
 	return nil
 }
 
+// CheckBorder returns an error unless regions can be compared with the area. It prepares its border.
+func (a *Area) CheckBorder() error {
+	if !a.HasBorder() {
+		return refuse("regions are compared with polygons alone; give a polygon, without a distance")
+	}
+	_, err := a.outlines()
+	return err
+}
+
 // HasBorder reports whether features that are not points can be compared with the area.
 func (a *Area) HasBorder() bool { return a.radius == 0 && len(a.polygons) > 0 }
 
@@ -299,7 +300,7 @@ func (a *Area) outlines() (*outlines, error) {
 		_, b.mercator = draw(layout.Mercator)
 		b.drawn, b.plate = draw(layout.PlateCarree)
 		if b.err != nil && !errors.Is(b.err, ErrGeometry) {
-			b.err = fmt.Errorf("%w: %w", ErrGeometry, b.err)
+			b.err = refuse("%s", b.err)
 		}
 	})
 	return &a.border, a.border.err

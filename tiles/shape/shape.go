@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"math"
 	"sync"
 
@@ -22,8 +21,9 @@ import (
 // ErrGeometry is matched by errors about a geometry that is no area. Their text says what to change.
 var ErrGeometry = errors.New("the geometry cannot be used")
 
+// refuse returns an error that matches ErrGeometry.
 func refuse(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrGeometry, fmt.Sprintf(format, args...))
+	return feature.Faultf(ErrGeometry, format, args...)
 }
 
 const (
@@ -47,6 +47,7 @@ type Area struct {
 	rows   rows
 	poles  [2]bool // whether the geometry touches the south, the north pole
 	parts  []part
+	box    quadkey.Box // around all edges; its longitudes may be beyond ±180°
 	tag    string
 
 	polygons [][]orb.Ring
@@ -89,6 +90,12 @@ func New(g orb.Geometry, radius float64) (*Area, error) {
 		return nil, refuse("it has no positions; give it some")
 	}
 	a.rows = rowsOf(a.edges)
+	a.box = quadkey.Box{West: math.Inf(1), South: 90, East: math.Inf(-1), North: -90}
+	for i := range a.edges {
+		for _, p := range [2]orb.Point{a.edges[i].a, a.edges[i].b} {
+			a.box = quadkey.Box{West: min(a.box.West, p[0]), South: min(a.box.South, p[1]), East: max(a.box.East, p[0]), North: max(a.box.North, p[1])}
+		}
+	}
 	a.cover()
 	a.tag = a.hash()
 	return a, nil
@@ -171,12 +178,17 @@ func (a *Area) addPolygon(p orb.Polygon) error {
 		return nil
 	}
 	a.addCopies(shell, len(p), func(i int) []orb.Point { return p[i] })
-	open := make([]orb.Ring, len(p)) // as package layout has them
+	a.polygons = append(a.polygons, opened(p))
+	return nil
+}
+
+// opened returns the rings of a polygon without the last position, which repeats the first one.
+func opened(p orb.Polygon) []orb.Ring {
+	open := make([]orb.Ring, len(p))
 	for i, r := range p {
 		open[i] = r[:len(r)-1]
 	}
-	a.polygons = append(a.polygons, open)
-	return nil
+	return open
 }
 
 // isFlat reports whether all positions of a ring are on one line.
@@ -265,6 +277,12 @@ func (a *Area) hash() string {
 // String implements feature.Area. It differs for geometries with other positions.
 func (a *Area) String() string { return a.tag }
 
+// SquareDegrees implements feature.Ground. It adds the radius to a box around the geometry.
+func (a *Area) SquareDegrees() float64 {
+	wider := 2 * a.radius / quadkey.EarthRadius * 180 / math.Pi
+	return min(360, a.box.East-a.box.West+wider) * min(180, a.box.North-a.box.South+wider)
+}
+
 // Contains reports whether a valid position is in the area.
 func (a *Area) Contains(at quadkey.Position) bool {
 	cell, err := quadkey.CellOf(at.Lon, at.Lat)
@@ -325,4 +343,4 @@ func (a *Area) inside(lon, lat float64) bool {
 	return in
 }
 
-var _ feature.Area = (*Area)(nil)
+var _ feature.Ground = (*Area)(nil)

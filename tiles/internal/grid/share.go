@@ -36,6 +36,12 @@ func (o *Outliner) Shared(a, b []Edge) ([]Edge, error) {
 	return border, err
 }
 
+// Minus returns the border of the ground of polygons without that of others, as Shared does.
+func (o *Outliner) Minus(a, b []Edge) ([]Edge, error) {
+	border, _, err := o.mend(a, b, Winding.Covered)
+	return border, err
+}
+
 // Disjoint reports whether the interiors of two boxes have nothing in common.
 func (b Box) Disjoint(c Box) bool {
 	return b.X0 >= c.X1 || c.X0 >= b.X1 || b.Y0 >= c.Y1 || c.Y0 >= b.Y1

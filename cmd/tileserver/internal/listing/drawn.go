@@ -1,0 +1,252 @@
+package listing
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"github.com/paulmach/orb"
+
+	"quadrille/cmd/internal/cql2"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+	"quadrille/quadkey"
+	"quadrille/tiles/shape"
+)
+
+const (
+	maxPolygonText = 8000    // bytes
+	maxPolygonBody = 4 << 20 // bytes
+)
+
+// These are the parameters of an area that a client draws. Its edges belong to it.
+var (
+	DrawnPolygon = endpoint.New("polygon", "A polygon: its corners as `lon,lat;lon,lat;…`, or WKT such as "+
+		"`POLYGON((8 47,9 47,9 48,8 47))`. With `radius` also a position or two, or WKT of lines and points. Longer ones go into the body "+
+		"of a POST, as GeoJSON.",
+		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": maxPolygonText}, readPolygon).WithExample("8,47;9,47;9,48")
+	DrawnRadius = endpoint.Number("radius", "metres", 0, endpoint.MaxRadiusM,
+		"Also what is within this distance in metres of the polygon. A line or a point needs it: what is along a route, or in a circle.").WithDefault(0)
+)
+
+// DrawnContent is the body of questions about an area that a client draws.
+var DrawnContent = endpoint.Content{
+	"application/geo+json": endpoint.Schema{"type": "object", "required": []string{"type"}},
+	"application/json":     endpoint.Schema{"type": "object", "required": []string{"type"}},
+}
+
+// DrawnText describes the body.
+const DrawnText = "The body is a GeoJSON geometry, a Feature, or a FeatureCollection, whose geometries are one area. Edges are " +
+	"straight in longitude and latitude, and belong to the area; what crosses 180 degrees has longitudes beyond, such as 190, or is cut there. " +
+	"What a ring winds around is inside, even if it crosses itself. It has at most 4 MiB and 100,000 positions. Further pages are asked for with the same body."
+
+// DrawnProblems are the problems of such a body.
+var DrawnProblems = []string{"body-too-large", "bad-body", "unsupported-coding", "unsupported-type"}
+
+// readPolygon reads positions or WKT.
+func readPolygon(q *endpoint.Params, name string) orb.Geometry {
+	text := strings.TrimSpace(q.Text(name, maxPolygonText))
+	if text == "" {
+		q.Refuse(name, "Set polygon to corners such as 8,47;9,47;9,48, or leave it out.")
+		return nil
+	}
+	if first := text[0] | 0x20; first >= 'a' && first <= 'z' {
+		g, err := cql2.ParseGeometry(text)
+		if syntax := (*cql2.SyntaxError)(nil); errors.As(err, &syntax) {
+			q.Refuse(name, endpoint.Sentence(syntax.Message+" (at byte "+strconv.Itoa(syntax.Offset)+" of polygon)"))
+		}
+		return g
+	}
+	var line orb.LineString
+	for corner := range strings.SplitSeq(strings.TrimSuffix(text, ";"), ";") {
+		var at [2]float64
+		if !quadkey.ParseNumbers(corner, at[:], quadkey.ParseNumber) {
+			q.Refuse(name, "Write the corners of polygon as longitude,latitude with semicolons between them, such as 8,47;9,47;9,48, or as WKT.")
+			return nil
+		}
+		line = append(line, at)
+	}
+	switch {
+	case len(line) == 1:
+		return line[0]
+	case len(line) == 2:
+		return line
+	case line[0] != line[len(line)-1]:
+		line = append(line, line[0])
+	}
+	return orb.Polygon{orb.Ring(line)}
+}
+
+// radiusOf returns the distance around a drawn area. Regions have none.
+func radiusOf(q *endpoint.Params) float64 {
+	if !slices.Contains(q.Endpoint().Params, endpoint.Param(DrawnRadius)) {
+		return 0
+	}
+	return DrawnRadius.Of(q)
+}
+
+// drawn returns the area of a geometry and what is around it.
+func drawn(g orb.Geometry, parameter string, radius float64) (*shape.Area, error) {
+	if radius == 0 && hasLine(g) {
+		return nil, endpoint.Refuse(endpoint.ErrParameter, parameter,
+			"Give a polygon: a line or a point alone is no area. Where radius is a parameter, it makes one of them, in metres.")
+	}
+	a, err := shape.New(g, radius)
+	if detail := feature.DetailOf(err, shape.ErrGeometry); detail != "" {
+		err = endpoint.Refuse(endpoint.ErrParameter, parameter, endpoint.Sentence(detail))
+	}
+	return a, err
+}
+
+// hasLine reports whether a geometry has lines or points.
+func hasLine(g orb.Geometry) bool {
+	if all, ok := g.(orb.Collection); ok {
+		for _, g := range all {
+			if hasLine(g) {
+				return true
+			}
+		}
+		return false
+	}
+	return g != nil && g.Dimensions() < 2
+}
+
+// PostedAreaOf reads the area in the body of a request. It first returns the refusal of a parameter, if there is one.
+func PostedAreaOf(c echo.Context, q *endpoint.Params) (w AreaParams, err error) {
+	radius := radiusOf(q)
+	if q.Err != nil {
+		return w, q.Err
+	}
+	body, _, err := web.ReadBody(c, maxPolygonBody, endpoint.Refuse(web.ErrBodyTooLarge, "", "Send a geometry of at most 4 MiB; simplify it."))
+	if err != nil {
+		return w, err
+	}
+	if len(body) == 0 {
+		return w, endpoint.Refuse(endpoint.ErrParameter, "", "Send GeoJSON as the body, either a geometry or a Feature with one.")
+	}
+	g, err := readGeoJSON(body)
+	if err != nil {
+		return w, endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence("the body is no geometry: "+err.Error()))
+	}
+	w.Drawn, err = drawn(g, "", radius)
+	w.posted = true
+	return w, err
+}
+
+// geoJSON is a geometry, a Feature or a FeatureCollection.
+type geoJSON struct {
+	Type        string          `json:"type"`
+	Coordinates json.RawMessage `json:"coordinates"`
+	Geometries  []*geoJSON      `json:"geometries"`
+	Geometry    *geoJSON        `json:"geometry"`
+	Features    []*geoJSON      `json:"features"`
+}
+
+// position reads [longitude,latitude], which a height may follow.
+type position orb.Point
+
+func (p *position) UnmarshalJSON(text []byte) error {
+	parts := strings.Split(string(text[1:max(1, len(text)-1)]), ",")
+	for i := range p {
+		v, err := 0.0, strconv.ErrSyntax
+		if text[0] == '[' && i < len(parts) {
+			v, err = strconv.ParseFloat(strings.TrimSpace(parts[i]), 64)
+		}
+		if err != nil {
+			return fmt.Errorf("%.60s is no position; write [longitude, latitude], two numbers", text)
+		}
+		p[i] = v
+	}
+	return nil
+}
+
+func readGeoJSON(body []byte) (orb.Geometry, error) {
+	if bytes.Count(body, []byte{'['}) > 2*shape.MaxVertices {
+		return nil, fmt.Errorf("it has more than %d positions; simplify it", shape.MaxVertices)
+	}
+	var read *geoJSON
+	if err := json.Unmarshal(body, &read); err != nil {
+		return nil, fmt.Errorf("%w; send GeoJSON", err)
+	}
+	const maxDepth = 8
+	return read.geometry(maxDepth)
+}
+
+func (g *geoJSON) geometry(depth int) (orb.Geometry, error) {
+	if g == nil || depth == 0 {
+		return nil, errors.New("a geometry is null or too deep in others; send a Polygon")
+	}
+	switch g.Type {
+	case "Feature":
+		return g.Geometry.geometry(depth - 1)
+	case "FeatureCollection":
+		return collect(g.Features, depth)
+	case "GeometryCollection":
+		return collect(g.Geometries, depth)
+	case "Point":
+		p, err := coordinates[position](g)
+		return orb.Point(p), err
+	case "MultiPoint":
+		l, err := coordinates[[]position](g)
+		return orb.MultiPoint(positions(l)), err
+	case "LineString":
+		l, err := coordinates[[]position](g)
+		return positions(l), err
+	case "MultiLineString":
+		all, err := coordinates[[][]position](g)
+		var m orb.MultiLineString
+		for _, l := range all {
+			m = append(m, positions(l))
+		}
+		return m, err
+	case "Polygon":
+		rings, err := coordinates[[][]position](g)
+		return polygonOf(rings), err
+	case "MultiPolygon":
+		all, err := coordinates[[][][]position](g)
+		var m orb.MultiPolygon
+		for _, rings := range all {
+			m = append(m, polygonOf(rings))
+		}
+		return m, err
+	}
+	return nil, fmt.Errorf("%.40q is no type of GeoJSON; send a Polygon, a MultiPolygon, or a Feature with one", g.Type)
+}
+
+func collect(list []*geoJSON, depth int) (all orb.Collection, err error) {
+	for _, of := range list {
+		g, err := of.geometry(depth - 1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, g)
+	}
+	return all, nil
+}
+
+func coordinates[T any](g *geoJSON) (v T, err error) {
+	if g.Coordinates == nil {
+		return v, fmt.Errorf("a %s has no coordinates; add them", g.Type)
+	}
+	return v, json.Unmarshal(g.Coordinates, &v)
+}
+
+func positions(list []position) (l orb.LineString) {
+	for _, p := range list {
+		l = append(l, orb.Point(p))
+	}
+	return l
+}
+
+func polygonOf(rings [][]position) (p orb.Polygon) {
+	for _, r := range rings {
+		p = append(p, orb.Ring(positions(r)))
+	}
+	return p
+}
