@@ -160,7 +160,7 @@ func (q *question) newList(head string) listing.List {
 func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
 	in := listing.AreaParamsOf(p, "polygon")
 	if in.Area == nil && in.Drawn == nil {
-		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y, or polygon, lon,lat;lon,lat;….")
+		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y, or polygon, lon,lat,lon,lat,….")
 	}
 	return l.sendWithin(c, p, func(feature.Layer) (listing.Ground, error) { return in.Ground(p.View()) })
 }

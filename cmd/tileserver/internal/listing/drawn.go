@@ -27,10 +27,10 @@ const (
 
 // These are the parameters of an area that a client draws. Its edges belong to it.
 var (
-	DrawnPolygon = endpoint.New("polygon", "A polygon: its corners as `lon,lat;lon,lat;…`, or WKT such as "+
+	DrawnPolygon = endpoint.New("polygon", "A polygon: its corners as `lon,lat,lon,lat,…`, or WKT such as "+
 		"`POLYGON((8 47,9 47,9 48,8 47))`. With `radius` also a position or two, or WKT of lines and points. Longer ones go into the body "+
 		"of a POST, as GeoJSON.",
-		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": maxPolygonText}, readPolygon).WithExample("8,47;9,47;9,48")
+		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": maxPolygonText}, readPolygon).WithExample("8,47,9,47,9,48")
 	DrawnRadius = endpoint.Number("radius", "metres", 0, endpoint.MaxRadiusM,
 		"Also what is within this distance in metres of the polygon. A line or a point needs it: what is along a route, or in a circle.").WithDefault(0)
 )
@@ -53,7 +53,7 @@ var DrawnProblems = []string{"body-too-large", "bad-body", "unsupported-coding",
 func readPolygon(q *endpoint.Params, name string) orb.Geometry {
 	text := strings.TrimSpace(q.Text(name, maxPolygonText))
 	if text == "" {
-		q.Refuse(name, "Set polygon to corners such as 8,47;9,47;9,48, or leave it out.")
+		q.Refuse(name, "Set polygon to corners such as 8,47,9,47,9,48, or leave it out.")
 		return nil
 	}
 	if first := text[0] | 0x20; first >= 'a' && first <= 'z' {
@@ -63,14 +63,16 @@ func readPolygon(q *endpoint.Params, name string) orb.Geometry {
 		}
 		return g
 	}
+	numbers := strings.Split(strings.ReplaceAll(text, ";", ","), ",")
 	var line orb.LineString
-	for corner := range strings.SplitSeq(strings.TrimSuffix(text, ";"), ";") {
-		var at [2]float64
-		if !quadkey.ParseNumbers(corner, at[:], quadkey.ParseNumber) {
-			q.Refuse(name, "Write the corners of polygon as longitude,latitude with semicolons between them, such as 8,47;9,47;9,48, or as WKT.")
+	for at := range slices.Chunk(numbers, 2) {
+		lon, isLon := quadkey.ParseNumber(strings.TrimSpace(at[0]))
+		lat, isLat := quadkey.ParseNumber(strings.TrimSpace(at[len(at)-1]))
+		if !isLon || !isLat || len(at) < 2 {
+			q.Refuse(name, "Write the corners of polygon as longitude,latitude one after another, such as 8,47,9,47,9,48, or as WKT.")
 			return nil
 		}
-		line = append(line, at)
+		line = append(line, orb.Point{lon, lat})
 	}
 	switch {
 	case len(line) == 1:

@@ -26,7 +26,7 @@ var (
 	regionIDParam   = endpoint.DescribedParam(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
 	// cursorParam is read last, so that errors about the parameters that belong to id come first.
 	cursorParam   = endpoint.Text("cursor", endpoint.MaxCursorBytes, endpoint.Cursor.Doc)
-	polygonParam  = listing.DrawnPolygon.WithDoc("A polygon: its corners as `lon,lat;lon,lat;…`, or WKT such as `POLYGON((8 47,9 47,9 48,8 47))`.")
+	polygonParam  = listing.DrawnPolygon.WithDoc("A polygon: its corners as `lon,lat,lon,lat,…`, or WKT such as `POLYGON((8 47,9 47,9 48,8 47))`.")
 	sharesParam   = endpoint.Flag("shares", "With a polygon, tell of each region how much ground it shares with it.")
 	geometryParam = endpoint.Flag("geometry", "With its border.")
 )

@@ -268,7 +268,7 @@ var contractCalls = map[string][]string{
 		"/regions/within?bbox=4,46,9,50&types=country&id=el",
 		"/regions/within?region=country:wl",
 		"/regions/within?tile=5/16/11&types=state",
-		"/regions/within?polygon=4,46;9,46;9,50&shares=true",
+		"/regions/within?polygon=4,46,9,46,9,50&shares=true",
 		"/regions/within?bbox=4,46,9,50&types=country&id=zz",
 	},
 	"POST /regions/within": {
