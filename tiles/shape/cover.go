@@ -44,7 +44,7 @@ func (a *Area) cover() {
 	}
 	pieces := a.appendTile(nil, a.around(), all)
 	enough := max(fewestTiles, min(len(a.edges), mostTiles))
-	for z := uint8(0); z < quadkey.CellZoom; z++ {
+	for range quadkey.CellZoom {
 		open, listed := 0, 0
 		for i := range pieces {
 			if pieces[i].open {
@@ -143,7 +143,7 @@ func (a *Area) near(g *ground, edges []int32) (some []int32, whole bool) {
 		}
 		return some, false
 	}
-	close := false
+	beside := false
 	for _, i := range edges {
 		e := &a.edges[i]
 		switch {
@@ -151,10 +151,10 @@ func (a *Area) near(g *ground, edges []int32) (some []int32, whole bool) {
 			return nil, true
 		case a.radius+g.reach >= MaxRadius || e.isNear(g.middle, a.radius+g.reach):
 			some = append(some, i)
-			close = close || g.reach >= MaxRadius || e.isNear(g.middle, g.reach)
+			beside = beside || g.reach >= MaxRadius || e.isNear(g.middle, g.reach)
 		}
 	}
-	return some, len(some) > 0 && !close && a.inside(g.lon, g.lat)
+	return some, len(some) > 0 && !beside && a.inside(g.lon, g.lat)
 }
 
 // ground is the box of the points of a tile, in degrees and a little wider. With a radius it has also a

@@ -237,7 +237,7 @@ func (p *regionPage) append(ctx context.Context, dst []byte, g *ask.Ground, q fe
 		}
 		members = feature.AppendBounds(append(members, ','), boundsOf(bounds))
 		if p.measured != nil {
-			n := 0
+			var n int
 			if members, n, err = appendShares(members, f, p.measured); err != nil {
 				return err
 			}
