@@ -28,6 +28,8 @@ const (
 	mostListed = 8
 	// poleZoom is the zoom of the tiles that are compared with an area for their pole alone.
 	poleZoom = 6
+	// narrowZoom is the first zoom of tiles that are at most 45° wide.
+	narrowZoom = 3
 )
 
 // piece is a part that may be divided.
@@ -44,14 +46,14 @@ func (a *Area) cover() {
 	}
 	pieces := a.appendTile(nil, a.around(), all)
 	enough := max(fewestTiles, min(len(a.edges), mostTiles))
-	for range quadkey.CellZoom {
+	for z := range quadkey.CellZoom {
 		open, listed := 0, 0
 		for i := range pieces {
 			if pieces[i].open {
 				open, listed = open+1, listed+len(pieces[i].edges)
 			}
 		}
-		if open == 0 || len(pieces) >= enough || listed > mostListed*len(a.edges)+fewestTiles {
+		if open == 0 || len(pieces) >= enough || z > narrowZoom && listed > mostListed*len(a.edges)+fewestTiles {
 			break
 		}
 		next := make([]piece, 0, 2*len(pieces)+4)
@@ -143,15 +145,18 @@ func (a *Area) near(g *ground, edges []int32) (some []int32, whole bool) {
 		}
 		return some, false
 	}
+	if g.reach == MaxRadius {
+		return edges, false
+	}
 	beside := false
+	inner, outer, own := sphere.ChordOf(a.radius-g.reach), sphere.ChordOf(min(a.radius+g.reach, MaxRadius)), sphere.ChordOf(g.reach)
 	for _, i := range edges {
-		e := &a.edges[i]
 		switch {
-		case a.radius > g.reach && e.isNear(g.middle, a.radius-g.reach):
+		case a.radius > g.reach && a.isNear(i, g.middle, inner):
 			return nil, true
-		case a.radius+g.reach >= MaxRadius || e.isNear(g.middle, a.radius+g.reach):
+		case a.isNear(i, g.middle, outer):
 			some = append(some, i)
-			beside = beside || g.reach >= MaxRadius || e.isNear(g.middle, g.reach)
+			beside = beside || a.isNear(i, g.middle, own)
 		}
 	}
 	return some, len(some) > 0 && !beside && a.inside(g.lon, g.lat)
@@ -179,7 +184,7 @@ func (a *Area) groundOf(t quadkey.Tile) (g ground) {
 	if g.reach = MaxRadius; a.radius > 0 {
 		g.middle = sphere.At(g.lon, g.lat)
 	}
-	if a.radius > 0 && t.Z > 2 { // the farthest point of a tile that is at most 45° wide is a corner
+	if a.radius > 0 && t.Z >= narrowZoom { // the farthest point of a tile that is at most 45° wide is a corner
 		g.reach = 0.01 + max(quadkey.Distance(g.lon, g.lat, g.West, g.South), quadkey.Distance(g.lon, g.lat, g.West, g.North))
 	}
 	g.West, g.East = g.West-wider, g.East+wider
@@ -282,7 +287,7 @@ type outlines struct {
 }
 
 // mostBends bounds the edges of a border on the map, where a long oblique line is bent.
-const mostBends = 1 << 21
+const mostBends = 1 << 19
 
 func (a *Area) outlines() (*outlines, error) {
 	a.once.Do(func() {
@@ -311,9 +316,13 @@ func (a *Area) checkBends() error {
 	bends := 0.0
 	for i := range a.edges {
 		e := &a.edges[i]
-		if dx, dy := math.Abs(e.b[0]-e.a[0]), math.Abs(e.b[1]-e.a[1]); dx > 0 && dy > 0 {
-			bends += math.Sqrt(max(dx, dy) / 360 * grid.WorldSize)
+		if e.a[0] == e.b[0] {
+			continue
 		}
+		// The line is farthest from its chord by about y″/8 of the square of its height; half a unit is left.
+		sin, cos := math.Sincos(min(max(math.Abs(e.a[1]), math.Abs(e.b[1])), quadkey.MaxLatitude) * math.Pi / 180)
+		height := (e.b[1] - e.a[1]) * math.Pi / 180
+		bends += 1 + 2*math.Sqrt(height*height/4*sin/(cos*cos)*grid.WorldSize/(2*math.Pi))
 	}
 	if bends > mostBends {
 		return refuse("its edges are too long to be compared with regions; simplify it, or give a smaller one")

@@ -76,9 +76,29 @@ func (e *edge) meets(b *quadkey.Box) bool {
 	return left && right
 }
 
-// isNear reports whether an edge has a point within a distance in metres.
-func (e *edge) isNear(from sphere.Vec, metres float64) bool {
-	return near(from, sphere.ChordOf(metres), e.a, e.b, sphere.At(e.a[0], e.a[1]), sphere.At(e.b[0], e.b[1]))
+// ball is a ball around an edge. Its size is a distance in space.
+type ball struct {
+	middle sphere.Vec
+	size   float64
+}
+
+func (e *edge) ball() (b ball) {
+	b.middle = sphere.At((e.a[0]+e.b[0])/2, (e.a[1]+e.b[1])/2)
+	b.size = max(b.middle.To(sphere.At(e.a[0], e.a[1])), b.middle.To(sphere.At(e.b[0], e.b[1]))) + bend(e.a, e.b)
+	return b
+}
+
+// isNear reports whether an edge has a point within a distance in space.
+func (a *Area) isNear(i int32, from sphere.Vec, chord float64) bool {
+	const slack = 1e-13
+	b, e := &a.balls[i], &a.edges[i]
+	switch d := from.To(b.middle); {
+	case d-b.size > chord+slack:
+		return false
+	case d+b.size < chord-slack:
+		return true
+	}
+	return near(from, chord, e.a, e.b, sphere.At(e.a[0], e.a[1]), sphere.At(e.b[0], e.b[1]))
 }
 
 // near measures to the straight line between the ends of an edge. Where the edge may bend too far away from
@@ -158,6 +178,14 @@ func rowsOf(edges []edge) rows {
 		next[row]++
 	})
 	return r
+}
+
+// longest returns the most edges of a row.
+func (r *rows) longest() (most int32) {
+	for i, end := range r.ends[1:] {
+		most = max(most, end-r.ends[i])
+	}
+	return most
 }
 
 func (r *rows) row(lat float64) int { return int((lat - r.south) * r.scale) }

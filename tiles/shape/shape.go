@@ -29,6 +29,11 @@ func refuse(format string, args ...any) error {
 const (
 	// MaxVertices bounds the positions of a geometry.
 	MaxVertices = 100_000
+	// MaxAround bounds the positions of a geometry with a radius, and MaxLength its length in metres.
+	MaxAround = 10_000
+	MaxLength = 1e10
+	// mostLevel bounds the edges at one latitude, each of which a position is compared with.
+	mostLevel = 10_000
 	// MaxLongitude bounds longitudes in degrees: one turn beyond ±180°.
 	MaxLongitude = 540
 	// MaxRadius is the greatest distance in metres: half the circumference of the Earth.
@@ -41,6 +46,8 @@ const (
 // An Area is safe for concurrent use.
 type Area struct {
 	radius float64 // metres around the geometry
+	chord  float64 // of the radius
+	balls  []ball  // around the edges, if there is a radius
 	edges  []edge  // of all rings, in order
 	given  int     // positions
 	rings  []ring
@@ -82,23 +89,47 @@ func New(g orb.Geometry, radius float64) (*Area, error) {
 	if !(radius >= 0 && radius <= MaxRadius) {
 		return nil, refuse("the distance must be 0 to %.0f metres", MaxRadius)
 	}
-	a := &Area{radius: radius}
+	a := &Area{radius: radius, chord: sphere.ChordOf(radius)}
 	if err := a.add(g); err != nil {
 		return nil, err
 	}
 	if len(a.edges) == 0 {
 		return nil, refuse("it has no positions; give it some")
 	}
-	a.rows = rowsOf(a.edges)
+	if err := a.prepare(); err != nil {
+		return nil, err
+	}
+	a.cover()
+	a.tag = a.hash()
+	return a, nil
+}
+
+// prepare makes what finds edges.
+func (a *Area) prepare() error {
+	if a.rows = rowsOf(a.edges); a.rows.longest() > mostLevel {
+		return refuse("more than %d of its edges are at one latitude; simplify it", mostLevel)
+	}
 	a.box = quadkey.Box{West: math.Inf(1), South: 90, East: math.Inf(-1), North: -90}
 	for i := range a.edges {
 		for _, p := range [2]orb.Point{a.edges[i].a, a.edges[i].b} {
 			a.box = quadkey.Box{West: min(a.box.West, p[0]), South: min(a.box.South, p[1]), East: max(a.box.East, p[0]), North: max(a.box.North, p[1])}
 		}
 	}
-	a.cover()
-	a.tag = a.hash()
-	return a, nil
+	if a.radius == 0 {
+		return nil
+	}
+	if a.given > MaxAround {
+		return refuse("with a distance it has more than %d positions; simplify it", MaxAround)
+	}
+	length := 0.0
+	for i := range a.edges {
+		b := a.edges[i].ball()
+		a.balls, length = append(a.balls, b), length+2*sphere.MetresOf(b.size)
+	}
+	if length > MaxLength {
+		return refuse("with a distance it is longer than %.0f km; give a part of it", MaxLength/1000.0)
+	}
+	return nil
 }
 
 // add appends the edges of a geometry.
@@ -300,11 +331,11 @@ func (a *Area) holds(p *part, at quadkey.Position) bool {
 	}
 	from := sphere.At(at.Lon, at.Lat)
 	for _, i := range p.edges {
-		if e := &a.edges[i]; e.a == e.b {
-			if quadkey.Distance(at.Lon, at.Lat, e.a[0], e.a[1]) <= a.radius {
+		if e := &a.edges[i]; e.a != e.b {
+			if a.isNear(i, from, a.chord) {
 				return true
 			}
-		} else if e.isNear(from, a.radius) {
+		} else if from.To(a.balls[i].middle) <= a.chord+1e-9 && quadkey.Distance(at.Lon, at.Lat, e.a[0], e.a[1]) <= a.radius {
 			return true
 		}
 	}

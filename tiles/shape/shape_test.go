@@ -229,6 +229,11 @@ func TestBordersOfPositions(t *testing.T) {
 func TestBadGeometriesAreRefused(t *testing.T) {
 	nan := math.NaN()
 	long := make(orb.LineString, shape.MaxVertices+1)
+	var wide, many orb.LineString // around the world and back
+	for i := range 2 * 10_001 {
+		wide = append(wide, orb.Point{float64(359*(i%2)) - 180, 80})
+		many = append(many, orb.Point{float64(i) / 1e4, float64(i) / 1e4})
+	}
 	for _, tc := range []struct {
 		of     orb.Geometry
 		radius float64
@@ -247,6 +252,9 @@ func TestBadGeometriesAreRefused(t *testing.T) {
 		{orb.Polygon{{{950000, 6e6}, {950001, 6e6}, {950000, 6000001}, {950000, 6e6}}}, 0, "degrees (WGS84)"},
 		{orb.LineString{{1, 1}}, 1, "give it two"},
 		{long, 1, "more than 100000 positions"},
+		{wide, 0, "at one latitude"},
+		{wide[:1000], 1, "longer than"},
+		{many, 1, "more than 10000 positions"},
 		{orb.Bound{}, 1, "give a polygon"},
 		{orb.Point{}, nan, "distance"},
 		{orb.Point{}, -1, "distance"},
@@ -254,6 +262,36 @@ func TestBadGeometriesAreRefused(t *testing.T) {
 	} {
 		if _, err := shape.New(tc.of, tc.radius); !errors.Is(err, shape.ErrGeometry) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%.60s: %v, want %q", fmt.Sprint(tc.of), err, tc.want)
+		}
+	}
+}
+
+// TestWideBordersAreRefused tests that borders that would take much memory on the map are refused before they are drawn.
+func TestWideBordersAreRefused(t *testing.T) {
+	var star orb.Ring
+	for i := range 3000 {
+		star = append(star, orb.Point{float64(i * 7919 % 360), float64(i*104729%170) - 85})
+	}
+	a := must.Get(shape.New(orb.Polygon{append(star, star[0])}, 0)).In(t)
+	if err := a.CheckBorder(); !errors.Is(err, shape.ErrGeometry) || !strings.Contains(err.Error(), "too long") {
+		t.Error(err)
+	}
+	line := must.Get(shape.New(orb.LineString{{0, 0}, {1, 1}}, 1)).In(t)
+	if err := line.CheckBorder(); !errors.Is(err, shape.ErrGeometry) {
+		t.Error(err)
+	}
+	big := must.Get(shape.New(orb.Polygon{{{0, 0}, {10, 0}, {10, 10}, {0, 10}, {0, 0}}}, 0)).In(t)
+	for _, tc := range []struct {
+		of   orb.Geometry
+		want bool
+	}{
+		{orb.Polygon{{{0, 0}, {10, 0}, {10, 10}, {0, 10}, {0, 0}}}, true},
+		{orb.Polygon{{{1, 1}, {2, 1}, {2, 2}, {1, 1}}}, true},
+		{orb.Polygon{{{1, 1}, {11, 1}, {2, 2}, {1, 1}}}, false},
+		{orb.MultiPolygon{{{{1, 1}, {2, 1}, {2, 2}, {1, 1}}}, {{{21, 1}, {22, 1}, {22, 2}, {21, 1}}}}, false},
+	} {
+		if got := must.Get(big.Covers(tc.of)).In(t); got != tc.want {
+			t.Errorf("%v: %t", tc.of, got)
 		}
 	}
 }

@@ -30,6 +30,12 @@ func On(lon, sin, cos float64) Vec {
 	return Vec{cos * cosLon, cos * sinLon, sin}
 }
 
+// To returns the distance in space to another point.
+func (v Vec) To(o Vec) float64 {
+	d := Vec{o.x - v.x, o.y - v.y, o.z - v.z}
+	return math.Sqrt(d.x*d.x + d.y*d.y + d.z*d.z)
+}
+
 // ToChord returns the distance in space to the nearest point of the chord a–b.
 func (v Vec) ToChord(a, b Vec) float64 {
 	d, w := Vec{b.x - a.x, b.y - a.y, b.z - a.z}, Vec{v.x - a.x, v.y - a.y, v.z - a.z}

@@ -44,7 +44,7 @@ var DrawnContent = endpoint.Content{
 // DrawnText describes the body.
 const DrawnText = "The body is a GeoJSON geometry, a Feature, or a FeatureCollection, whose geometries are one area. Edges are " +
 	"straight in longitude and latitude, and belong to the area; what crosses 180 degrees has longitudes beyond, such as 190, or is cut there. " +
-	"What a ring winds around is inside, even if it crosses itself. It has at most 4 MiB and 100,000 positions. Further pages are asked for with the same body."
+	"What a ring winds around is inside, even if it crosses itself. It has at most 4 MiB and 100,000 positions, 10,000 with `radius`. Further pages are asked for with the same body."
 
 // DrawnProblems are the problems of such a body.
 var DrawnProblems = []string{"body-too-large", "bad-body", "unsupported-coding", "unsupported-type"}

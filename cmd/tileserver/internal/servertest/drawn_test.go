@@ -234,3 +234,25 @@ func TestRegionsInDrawnAreas(t *testing.T) {
 		}
 	}
 }
+
+// Questions by POST are not kept, and do not tell whether a private collection exists.
+func TestDrawnAreasArePrivate(t *testing.T) {
+	w := servertest.NewShops(t)
+	const body = `{"type":"Polygon","coordinates":[[[-180,-90],[180,-90],[180,90],[-180,90],[-180,-90]]]}`
+	for _, path := range []string{"/points/shops/within", "/points/shops/count", "/places/within", "/regions/within", "/regions/count"} {
+		res := w.PostTo(path, strings.NewReader(body))
+		if h := res.Header; res.StatusCode != http.StatusOK || h.Get("Etag") != "" || h.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %v", path, res.StatusCode, h)
+		}
+	}
+	if res := w.Get("/points/shops/count?polygon=0,0,1,0,1,1"); res.Header.Get("Etag") == "" {
+		t.Errorf("an answer that its address tells may not be kept: %v", res.Header)
+	}
+	for _, path := range []string{"/within", "/count"} {
+		secret := servertest.WantProblem(t, w.PostTo("/points/secret"+path, strings.NewReader(body)), http.StatusNotFound, "collection-not-found")
+		none := servertest.WantProblem(t, w.PostTo("/points/nonesuch"+path, strings.NewReader(body)), http.StatusNotFound, "collection-not-found")
+		if strings.ReplaceAll(secret.Detail, "secret", "nonesuch") != none.Detail {
+			t.Errorf("%s: %q and %q", path, secret.Detail, none.Detail)
+		}
+	}
+}
