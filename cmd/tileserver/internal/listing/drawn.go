@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,24 +151,6 @@ type geoJSON struct {
 	Features    []*geoJSON      `json:"features"`
 }
 
-// position reads [longitude,latitude], which a height may follow.
-type position orb.Point
-
-func (p *position) UnmarshalJSON(text []byte) error {
-	parts := strings.Split(string(text[1:max(1, len(text)-1)]), ",")
-	for i := range p {
-		v, err := 0.0, strconv.ErrSyntax
-		if text[0] == '[' && i < len(parts) {
-			v, err = strconv.ParseFloat(strings.TrimSpace(parts[i]), 64)
-		}
-		if err != nil {
-			return fmt.Errorf("%.60s is no position; write [longitude, latitude], two numbers", text)
-		}
-		p[i] = v
-	}
-	return nil
-}
-
 func readGeoJSON(body []byte) (orb.Geometry, error) {
 	if bytes.Count(body, []byte{'['}) > 2*shape.MaxVertices {
 		return nil, fmt.Errorf("it has more than %d positions; simplify it", shape.MaxVertices)
@@ -192,31 +175,17 @@ func (g *geoJSON) geometry(depth int) (orb.Geometry, error) {
 	case "GeometryCollection":
 		return collect(g.Geometries, depth)
 	case "Point":
-		p, err := coordinates[position](g)
-		return orb.Point(p), err
+		return coordinates[orb.Point](g)
 	case "MultiPoint":
-		l, err := coordinates[[]position](g)
-		return orb.MultiPoint(positions(l)), err
+		return coordinates[orb.MultiPoint](g)
 	case "LineString":
-		l, err := coordinates[[]position](g)
-		return positions(l), err
+		return coordinates[orb.LineString](g)
 	case "MultiLineString":
-		all, err := coordinates[[][]position](g)
-		var m orb.MultiLineString
-		for _, l := range all {
-			m = append(m, positions(l))
-		}
-		return m, err
+		return coordinates[orb.MultiLineString](g)
 	case "Polygon":
-		rings, err := coordinates[[][]position](g)
-		return polygonOf(rings), err
+		return coordinates[orb.Polygon](g)
 	case "MultiPolygon":
-		all, err := coordinates[[][][]position](g)
-		var m orb.MultiPolygon
-		for _, rings := range all {
-			m = append(m, polygonOf(rings))
-		}
-		return m, err
+		return coordinates[orb.MultiPolygon](g)
 	}
 	return nil, fmt.Errorf("%.40q is no type of GeoJSON; send a Polygon, a MultiPolygon, or a Feature with one", g.Type)
 }
@@ -232,23 +201,13 @@ func collect(list []*geoJSON, depth int) (all orb.Collection, err error) {
 	return all, nil
 }
 
-func coordinates[T any](g *geoJSON) (v T, err error) {
-	if g.Coordinates == nil {
-		return v, fmt.Errorf("a %s has no coordinates; add them", g.Type)
-	}
-	return v, json.Unmarshal(g.Coordinates, &v)
-}
+// noPosition matches what is read as 0 or left out in place of a position.
+var noPosition = regexp.MustCompile(`null|\[\s*[^\[\],\s]*\s*\]`)
 
-func positions(list []position) (l orb.LineString) {
-	for _, p := range list {
-		l = append(l, orb.Point(p))
+func coordinates[T orb.Geometry](g *geoJSON) (orb.Geometry, error) {
+	var v T
+	if len(g.Coordinates) == 0 || noPosition.Match(g.Coordinates) || json.Unmarshal(g.Coordinates, &v) != nil {
+		return nil, fmt.Errorf("the coordinates of a %s are not as GeoJSON has them; write positions as [longitude, latitude]", g.Type)
 	}
-	return l
-}
-
-func polygonOf(rings [][]position) (p orb.Polygon) {
-	for _, r := range rings {
-		p = append(p, orb.Ring(positions(r)))
-	}
-	return p
+	return v, nil
 }

@@ -38,7 +38,7 @@ func (w *Where) UnmarshalText(text []byte) error {
 		return err
 	}
 	if len(f.Areas()) > 0 {
-		return errors.New("geometries are not for --where; give a box by --bbox W,S,E,N")
+		return errors.New("geometries are not for --where; give the box by --bbox W,S,E,N")
 	}
 	if w.test, w.names = f.Test, f.Properties(); len(w.names) == 0 {
 		return fmt.Errorf("%s names no property; write a comparison such as subtype = 'county'", w.text)
