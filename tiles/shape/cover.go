@@ -246,6 +246,9 @@ type walk struct {
 	border feature.Border
 	polar  [2]bool // whether the border of the north, the south cap was given
 	clip   grid.Clipper
+	// numbers and edges are those of the border in the columns of the part.
+	numbers []int32
+	edges   []grid.Edge
 }
 
 // outline returns the border of the area in the tile of the part.
@@ -255,7 +258,15 @@ func (w *walk) outline() (*feature.Border, error) {
 		return nil, err
 	}
 	t := tileOf(w.part.Range)
-	w.border.Mercator = w.rings(w.border.Mercator[:0], b.mercator, grid.TileBox(int(t.Z), t.X, t.Y, false))
+	box := grid.TileBox(int(t.Z), t.X, t.Y, false)
+	near := b.columns.between(float64(box.X0), float64(box.X1))
+	w.numbers = append(w.numbers[:0], near...) // an edge may be in several columns
+	slices.Sort(w.numbers)
+	w.edges = w.edges[:0]
+	for _, i := range slices.Compact(w.numbers) {
+		w.edges = append(w.edges, b.mercator[i])
+	}
+	w.border.Mercator = w.rings(w.border.Mercator[:0], w.edges, box)
 	w.border.Polar = w.border.Polar[:0]
 	for i, rim := range [2]uint32{0, 1<<t.Z - 1} {
 		if t.Y == rim && !w.polar[i] {
@@ -283,6 +294,7 @@ func (w *walk) rings(dst []feature.Ring, edges []grid.Edge, in grid.Box) []featu
 type outlines struct {
 	mercator, plate []grid.Edge // plate is in plate carrée
 	drawn           []grid.Edge // the same as plate, without borders of polygons being joined
+	columns         rows        // of mercator, by x
 	err             error
 }
 
@@ -304,6 +316,10 @@ func (a *Area) outlines() (*outlines, error) {
 		}
 		_, b.mercator = draw(layout.Mercator)
 		b.drawn, b.plate = draw(layout.PlateCarree)
+		b.columns = rowsOf(len(b.mercator), func(i int32) (low, high float64) {
+			e := b.mercator[i]
+			return float64(min(e.A.X, e.B.X)), float64(max(e.A.X, e.B.X))
+		})
 		if b.err != nil && !errors.Is(b.err, ErrGeometry) {
 			b.err = refuse("%s", b.err)
 		}

@@ -3,6 +3,7 @@ package shape
 import (
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/paulmach/orb"
 
@@ -129,12 +130,12 @@ func bend(a, b orb.Point) float64 {
 	return (dy*dy + 2*dx*dy + widest*dx*dx) / 8
 }
 
-// rows finds the edges at a latitude: those of row i are list[ends[i-1]:ends[i]], in order.
+// rows finds the edges at a latitude, or at an x: those of row i are list[ends[i]:ends[i+1]], in order.
 type rows struct {
-	south, north float64
-	scale        float64 // rows in a degree
-	list         []int32
-	ends         []int32
+	least, most float64
+	scale       float64 // rows in a unit
+	list        []int32
+	ends        []int32
 }
 
 // mostRows bounds the rows, and mostPerEdge how often an edge is listed on average.
@@ -143,27 +144,27 @@ const (
 	mostPerEdge = 8
 )
 
-func rowsOf(edges []edge) rows {
-	south, north := math.Inf(1), math.Inf(-1)
-	height := 0.0
-	for i := range edges {
-		e := &edges[i]
-		low, high := min(e.a[1], e.b[1]), max(e.a[1], e.b[1])
-		south, north, height = min(south, low), max(north, high), height+high-low
+// rowsOf returns the rows of edges by their spans, such as those of their latitudes.
+func rowsOf(edges int, span func(i int32) (low, high float64)) rows {
+	r := rows{least: math.Inf(1), most: math.Inf(-1)}
+	sum := 0.0
+	for i := range int32(edges) { //nolint:gosec // there are fewer than mostBends, or some more
+		low, high := span(i)
+		r.least, r.most, sum = min(r.least, low), max(r.most, high), sum+high-low
 	}
-	n := min(mostRows, 2*len(edges))
-	if height > 0 { // an edge is in one row more than it is high, or in two
-		n = max(1, min(n, int(float64(len(edges)*mostPerEdge)*(north-south)/height)))
+	n := min(mostRows, 2*edges)
+	if sum > 0 { // an edge is in one row more than it is high, or in two
+		n = max(1, min(n, int(float64(edges*mostPerEdge)*(r.most-r.least)/sum)))
 	}
-	r := rows{south: south, north: north, ends: make([]int32, n+1)}
-	if north-south > 1e-9 {
-		r.scale = float64(n-1) / (north - south)
+	r.ends = make([]int32, n+1)
+	if r.most-r.least > 1e-9 {
+		r.scale = float64(n-1) / (r.most - r.least)
 	}
 	each := func(fn func(row int, edge int32)) {
-		for i := range edges {
-			low, high := min(edges[i].a[1], edges[i].b[1]), max(edges[i].a[1], edges[i].b[1])
+		for i := range int32(edges) { //nolint:gosec // as above
+			low, high := span(i)
 			for row := r.row(low); row <= r.row(high); row++ {
-				fn(row, int32(i)) //nolint:gosec // of MaxVertices
+				fn(row, i)
 			}
 		}
 	}
@@ -172,7 +173,7 @@ func rowsOf(edges []edge) rows {
 		r.ends[i+1] += r.ends[i]
 	}
 	r.list = make([]int32, r.ends[n])
-	next := append([]int32(nil), r.ends...)
+	next := slices.Clone(r.ends)
 	each(func(row int, edge int32) {
 		r.list[next[row]] = edge
 		next[row]++
@@ -188,13 +189,21 @@ func (r *rows) longest() (most int32) {
 	return most
 }
 
-func (r *rows) row(lat float64) int { return int((lat - r.south) * r.scale) }
+func (r *rows) row(at float64) int { return int((at - r.least) * r.scale) }
 
-// at returns the edges that may be at a latitude.
-func (r *rows) at(lat float64) []int32 {
-	if lat < r.south || lat > r.north {
+// at returns the edges that may be at a latitude or an x.
+func (r *rows) at(v float64) []int32 {
+	if !(v >= r.least && v <= r.most) {
 		return nil
 	}
-	i := r.row(lat)
+	i := r.row(v)
 	return r.list[r.ends[i]:r.ends[i+1]]
+}
+
+// between returns the edges that may be between two such numbers, each in one row or more.
+func (r *rows) between(low, high float64) []int32 {
+	if low, high = max(low, r.least), min(high, r.most); low > high {
+		return nil
+	}
+	return r.list[r.ends[r.row(low)]:r.ends[r.row(high)+1]]
 }

@@ -106,7 +106,11 @@ func New(g orb.Geometry, radius float64) (*Area, error) {
 
 // prepare makes what finds edges.
 func (a *Area) prepare() error {
-	if a.rows = rowsOf(a.edges); a.rows.longest() > mostLevel {
+	a.rows = rowsOf(len(a.edges), func(i int32) (low, high float64) {
+		e := &a.edges[i]
+		return min(e.a[1], e.b[1]), max(e.a[1], e.b[1])
+	})
+	if a.rows.longest() > mostLevel {
 		return refuse("more than %d of its edges are at one latitude; simplify it", mostLevel)
 	}
 	a.box = quadkey.Box{West: math.Inf(1), South: 90, East: math.Inf(-1), North: -90}
