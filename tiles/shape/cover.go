@@ -246,9 +246,7 @@ type walk struct {
 	border feature.Border
 	polar  [2]bool // whether the border of the north, the south cap was given
 	clip   grid.Clipper
-	// numbers and edges are those of the border in the columns of the part.
-	numbers []int32
-	edges   []grid.Edge
+	edges  []grid.Edge // of the border in the columns of the part
 }
 
 // outline returns the border of the area in the tile of the part.
@@ -259,13 +257,9 @@ func (w *walk) outline() (*feature.Border, error) {
 	}
 	t := tileOf(w.part.Range)
 	box := grid.TileBox(int(t.Z), t.X, t.Y, false)
-	near := b.columns.between(float64(box.X0), float64(box.X1))
-	w.numbers = append(w.numbers[:0], near...) // an edge may be in several columns
-	slices.Sort(w.numbers)
 	w.edges = w.edges[:0]
-	for _, i := range slices.Compact(w.numbers) {
-		w.edges = append(w.edges, b.mercator[i])
-	}
+	west := func(i int32) float64 { return float64(min(b.mercator[i].A.X, b.mercator[i].B.X)) }
+	b.columns.between(float64(box.X0), float64(box.X1), west, func(i int32) { w.edges = append(w.edges, b.mercator[i]) })
 	w.border.Mercator = w.rings(w.border.Mercator[:0], w.edges, box)
 	w.border.Polar = w.border.Polar[:0]
 	for i, rim := range [2]uint32{0, 1<<t.Z - 1} {

@@ -200,10 +200,17 @@ func (r *rows) at(v float64) []int32 {
 	return r.list[r.ends[i]:r.ends[i+1]]
 }
 
-// between returns the edges that may be between two such numbers, each in one row or more.
-func (r *rows) between(low, high float64) []int32 {
-	if low, high = max(low, r.least), min(high, r.most); low > high {
-		return nil
+// between calls fn with the edges that may be between two such numbers, each once. low is the lower end of an edge's span.
+func (r *rows) between(from, to float64, low func(i int32) float64, fn func(i int32)) {
+	if from, to = max(from, r.least), min(to, r.most); from > to {
+		return
 	}
-	return r.list[r.ends[r.row(low)]:r.ends[r.row(high)+1]]
+	first := r.row(from)
+	for row := first; row <= r.row(to); row++ {
+		for _, i := range r.list[r.ends[row]:r.ends[row+1]] {
+			if max(first, r.row(low(i))) == row {
+				fn(i)
+			}
+		}
+	}
 }
