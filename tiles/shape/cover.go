@@ -292,19 +292,25 @@ type outlines struct {
 	err             error
 }
 
-// mostBends bounds the edges of a border on the map, where a long oblique line is bent.
-const mostBends = 1 << 19
+const (
+	// mostBends bounds the edges of a border on the map, where a long oblique line is bent.
+	mostBends = 1 << 19
+	// mostCrossings bounds the crossings in excess of four per edge.
+	mostCrossings = 1 << 14
+)
 
 func (a *Area) outlines() (*outlines, error) {
 	a.once.Do(func() {
 		b := &a.border
 		b.err = a.checkBends()
 		draw := func(pr layout.Projection) (chain, border []grid.Edge) {
+			o := grid.NewOutliner()
+			o.LimitCrossings(mostCrossings)
 			if b.err == nil {
-				chain, b.err = layout.Outline(grid.NewOutliner(), a.polygons, pr)
+				chain, b.err = layout.Outline(o, a.polygons, pr)
 			}
 			if b.err == nil {
-				border, b.err = grid.Dissolve(chain)
+				border, b.err = o.Dissolve(chain)
 			}
 			return chain, border
 		}

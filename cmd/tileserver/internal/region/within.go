@@ -2,6 +2,7 @@ package region
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -244,7 +245,7 @@ func (p *regionPage) append(ctx context.Context, dst []byte, g *ask.Ground, q fe
 			if measured += n; !withBorders(p.List) {
 				f.Geometry = feature.NoGeometry
 			}
-			if err := web.Step(ctx); err != nil {
+			if err := cmp.Or(ctx.Err(), web.Step(ctx)); err != nil {
 				return err
 			}
 		}
