@@ -256,3 +256,26 @@ func TestDrawnAreasArePrivate(t *testing.T) {
 		}
 	}
 }
+
+// CQL2 compares regions with polygons as a whole, too, and refuses what it cannot compare.
+func TestRegionsByDrawnFilters(t *testing.T) {
+	w := servertest.NewWhole(t)
+	const world = "POLYGON((-180 -90, 0 -90, 180 -90, 180 90, -180 90, -180 -90))"
+	all := strings.Count(servertest.Body(t, w.Get("/ogc/collections/country/items?f=ndjson&limit=1000")), "\n")
+	for filter, want := range map[string]int{
+		"S_WITHIN(geometry, " + world + ")": all, "S_INTERSECTS(geometry, " + world + ")": all, "S_DISJOINT(geometry, " + world + ")": 0,
+		"S_WITHIN(geometry, POLYGON((5 47, 5.1 47, 5 47.1, 5 47)))":                0,
+		"id = 'none' OR NOT S_WITHIN(geometry, BBOX(-180, -90, 180, 90))":          0,
+		"S_DWITHIN(geometry, POINT(5 47), 10)":                                     -1,
+		"S_INTERSECTS(geometry, LINESTRING(5 47, 6 48))":                           -1,
+		"S_INTERSECTS(geometry, POLYGON((5 47, 6 47, 7 47, 5 47)))":                -1,
+		"S_INTERSECTS(geometry, POLYGON((5 47, 6 47, 7 49)))":                      -1,
+		"S_INTERSECTS(geometry, POLYGON((5 47, 5.2 47, 5.3 49, 5 47))) AND id='x'": 0,
+	} {
+		res := w.Get("/ogc/collections/country/items?f=ndjson&limit=1000&filter=" + url.QueryEscape(filter))
+		text := servertest.Body(t, res)
+		if want < 0 && res.StatusCode != http.StatusBadRequest || want >= 0 && strings.Count(text, "\n") != want {
+			t.Errorf("%s: %d %.300s, want %d", filter, res.StatusCode, text, want)
+		}
+	}
+}
