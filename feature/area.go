@@ -17,6 +17,15 @@ type Area interface {
 	String() string
 }
 
+// Ground is an Area that tells of any position whether it is there, without a data set.
+type Ground interface {
+	Area
+	// Contains reports whether a valid position is in the area.
+	Contains(at quadkey.Position) bool
+	// SquareDegrees returns the size of a box around the area.
+	SquareDegrees() float64
+}
+
 // AreaPart is a run of cells of an Area.
 type AreaPart struct {
 	Cells quadkey.Range
@@ -81,6 +90,12 @@ func (b Box) Cover(_ context.Context, _ quadkey.Cell, fn func(p *AreaPart) error
 
 // String implements Area.
 func (b Box) String() string { return "box " + quadkey.Box(b).String() }
+
+// Contains implements Ground.
+func (b Box) Contains(at quadkey.Position) bool { return quadkey.Box(b).Contains(at.Lon, at.Lat) }
+
+// SquareDegrees implements Ground.
+func (b Box) SquareDegrees() float64 { return quadkey.Box(b).SquareDegrees() }
 
 // Tile is the Area of a tile: the points that belong to it. Tiles deeper than
 // quadkey.CellZoom are cut out of their cell.

@@ -3,29 +3,27 @@ package feature
 import (
 	"context"
 	"slices"
-
-	"quadrille/quadkey"
 )
 
 // Expression is a Filter whose conditions are known: a Test that must be true. The terms of a list
 // and CQL2 text are both read into an Expression. A nil Expression lets every feature pass.
 type Expression struct {
-	root  Test
-	terms []Term // conditions of every feature that passes
-	all   bool   // whether terms are the whole filter
-	equal []Equality
-	boxed bool         // whether it has boxes
-	given *quadkey.Box // a box that every feature meets
-	meets MeetsBox
+	root     Test
+	terms    []Term // conditions of every feature that passes
+	all      bool   // whether terms are the whole filter
+	equal    []Equality
+	hasAreas bool   // whether it has areas
+	given    Ground // an area that every feature meets
+	meets    Meets
 }
 
-// MeetsBox reports whether the geometry of a feature and a box have a point in common.
-type MeetsBox func(ctx context.Context, f *Feature, b quadkey.Box) (bool, error)
+// Meets reports whether a feature meets an area or, with whole, whether all of it is in the area.
+type Meets func(ctx context.Context, f *Feature, in Ground, whole bool) (bool, error)
 
 // Expression returns the filter for features of a layer with schema s that pass the test. given is
-// the box of the search, or nil for none; every feature of the search meets it. meets reports
-// whether a feature meets another box; nil is for layers of points.
-func (t Test) Expression(s Schema, given *quadkey.Box, meets MeetsBox) *Expression {
+// the area of the search, or nil for none; every feature of the search meets it. meets reports
+// whether a feature meets another area; nil is for layers of points.
+func (t Test) Expression(s Schema, given Ground, meets Meets) *Expression {
 	e := &Expression{root: t.ForSchema(s), given: given, meets: meets}
 	e.prepare()
 	for _, r := range e.root.required() {
@@ -76,7 +74,7 @@ func (e *Expression) Equalities() []Equality {
 
 // prepare finds the parts that an index can use.
 func (e *Expression) prepare() {
-	e.boxed = len(e.root.Boxes()) > 0
+	e.hasAreas = len(e.root.Areas()) > 0
 	for _, r := range e.root.required() {
 		c := &r.condition
 		// A name with dots may be a member's, and an index does not cover members.
@@ -117,7 +115,7 @@ func (s Schema) ForIndex(f Filter) (e *Expression, all bool) {
 		return nil, true
 	}
 	if e, ok := f.(*Expression); ok {
-		return e.withoutBoxes()
+		return e.withoutAreas()
 	}
 	terms, all := f.Terms()
 	var tests []Test
@@ -143,16 +141,16 @@ func filterOf(tests []Test) *Expression {
 	return e
 }
 
-// withoutBoxes returns those tests that must hold and have no boxes, and whether these are all
+// withoutAreas returns those tests that must hold and have no areas, and whether these are all
 // tests.
-func (e *Expression) withoutBoxes() (*Expression, bool) {
-	if e == nil || !e.boxed {
+func (e *Expression) withoutAreas() (*Expression, bool) {
+	if e == nil || !e.hasAreas {
 		return e, true
 	}
 	if e.root.op != testAnd {
 		return nil, false
 	}
-	return filterOf(slices.DeleteFunc(slices.Clone(e.root.kids), func(t Test) bool { return len(t.Boxes()) > 0 })), false
+	return filterOf(slices.DeleteFunc(slices.Clone(e.root.kids), func(t Test) bool { return len(t.Areas()) > 0 })), false
 }
 
 // Match implements Filter.
@@ -160,7 +158,7 @@ func (e *Expression) Match(ctx context.Context, of *Feature) (bool, error) {
 	if e == nil {
 		return true, nil
 	}
-	if !e.boxed && of.Properties.list == nil {
+	if !e.hasAreas && of.Properties.list == nil {
 		return e.matchMembers(of.Properties.compact), nil
 	}
 	s := subject{members: of.Properties.compact, list: of.Properties.list, spatial: spatial{e, ctx, of, nil}}
@@ -169,7 +167,7 @@ func (e *Expression) Match(ctx context.Context, of *Feature) (bool, error) {
 }
 
 // MatchCompact reports whether a feature with these properties, a compact object, fulfils
-// the filter, which has no boxes.
+// the filter, which has no areas.
 func (e *Expression) MatchCompact(object []byte) bool {
 	return e == nil || e.matchMembers(object[min(1, len(object)):])
 }

@@ -15,7 +15,6 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/internal/must"
-	"quadrille/quadkey"
 )
 
 var filterSchema = Schema{{"a.lt", Text}, {"any", Any}, {"category", Text}, {"closed", Boolean}, {"open", Time},
@@ -451,7 +450,7 @@ func TestNestedMembers(t *testing.T) {
 func TestForIndex(t *testing.T) {
 	s := Schema{{"a", Text}, {"n", Number}}
 	a, n := NewTest("a", OpEquals, false, TextLiteral("x")), NewTest("n", OpGreater, false, NumberLiteral("1"))
-	box := NewBoxTest(quadkey.Box{West: 0, South: 0, East: 1, North: 1})
+	box := NewAreaTest(Box{West: 0, South: 0, East: 1, North: 1}, false)
 	for name, tc := range map[string]struct {
 		of   Test
 		want *Test

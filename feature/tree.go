@@ -3,20 +3,18 @@ package feature
 import (
 	"context"
 	"encoding/binary"
-	"math"
 	"slices"
-
-	"quadrille/quadkey"
 )
 
-// Test is a condition on one property or on a box, or such tests joined by And, Or and Not. It is
+// Test is a condition on one property or on an area, or such tests joined by And, Or and Not. It is
 // safe for concurrent use. A condition means the same as a Term: null is absent, a list equals
 // what one of its elements equals, and a name with dots may be that of a member of nested
 // objects.
 type Test struct {
 	op        testOp
 	kids      []Test
-	box       quadkey.Box
+	in        Ground
+	whole     bool // all of the feature must be there
 	condition condition
 }
 
@@ -24,7 +22,7 @@ type testOp uint8
 
 const (
 	testCondition testOp = iota
-	testBox
+	testArea
 	testAnd
 	testOr
 	testNot
@@ -51,8 +49,9 @@ func NewLikeTest(name string, p Pattern, fold bool) Test {
 	return Test{condition: c}
 }
 
-// NewBoxTest makes a test of whether a feature meets a box. It is never unknown.
-func NewBoxTest(b quadkey.Box) Test { return Test{op: testBox, box: b} }
+// NewAreaTest makes a test of whether a feature meets an area or, with whole, whether all of it is in the area. It
+// is never unknown. The dynamic type of an area must be comparable.
+func NewAreaTest(in Ground, whole bool) Test { return Test{op: testArea, in: in, whole: whole} }
 
 // And returns a test that is true if all tests are true. Without tests it is true.
 func And(tests ...Test) Test { return join(testAnd, tests) }
@@ -109,7 +108,7 @@ func (t Test) ForTexts() Test {
 
 // Eval evaluates the test for some properties. A condition is Unknown where the property is absent
 // (except for OpLacks), and where its type differs from the type of the values. The test must not
-// have boxes.
+// have areas.
 func (t *Test) Eval(p Properties) Truth { return t.truth(&subject{members: p.compact, list: p.list}) }
 
 // each calls fn with a test and all tests within.
@@ -120,7 +119,7 @@ func (t *Test) each(fn func(t *Test)) {
 	}
 }
 
-// required returns the conditions and boxes that must be true.
+// required returns the conditions and areas that must be true.
 func (t *Test) required() []Test {
 	if t.op == testAnd {
 		return t.kids
@@ -139,35 +138,26 @@ func (t *Test) Properties() (names []string) {
 	return slices.Compact(names)
 }
 
-// Boxes lists the boxes that occur in the test, each once.
-func (t *Test) Boxes() (boxes []quadkey.Box) {
+// Areas lists the areas that occur in the test, each once.
+func (t *Test) Areas() (areas []Ground) {
 	t.each(func(t *Test) {
-		if t.op == testBox && !slices.Contains(boxes, t.box) {
-			boxes = append(boxes, t.box)
+		if t.op == testArea && !slices.Contains(areas, t.in) {
+			areas = append(areas, t.in)
 		}
 	})
-	return boxes
+	return areas
 }
 
-// Box returns a box that every passing feature meets, for a search by an index. Of several boxes
-// it is the smallest. It is not their intersection, because a long feature can meet two boxes and
-// miss their intersection. ok is false if boxes are only below OR or NOT.
-func (t *Test) Box() (b quadkey.Box, ok bool) {
+// Area returns an area that every passing feature meets, for a search by an index. Of several areas
+// it is the smallest. It is not their intersection, because a long feature can meet two areas and
+// miss their intersection. The result is nil if areas are only below OR or NOT.
+func (t *Test) Area() (in Ground) {
 	for _, r := range t.required() {
-		if r.op == testBox && (!ok || area(r.box) < area(b)) {
-			b, ok = r.box, true
+		if r.op == testArea && (in == nil || r.in.SquareDegrees() < in.SquareDegrees()) {
+			in = r.in
 		}
 	}
-	return b, ok
-}
-
-// area returns the area of a box in square degrees.
-func area(b quadkey.Box) float64 {
-	width := b.East - b.West
-	if width < 0 {
-		width += 360
-	}
-	return width * (b.North - b.South)
+	return in
 }
 
 // Cost returns an upper bound of the work of the test for one feature, in comparisons of two short
@@ -182,10 +172,10 @@ func (t *Test) Cost() (cost int) {
 type subject struct {
 	members []byte
 	list    []Property // nil if the properties are members
-	spatial            // zero if the filter has no box
+	spatial            // zero if the filter has no area
 }
 
-// spatial is the input of a filter with boxes.
+// spatial is the input of a filter with areas.
 type spatial struct {
 	*Expression
 	ctx context.Context //nolint:containedctx // it is an argument
@@ -209,15 +199,15 @@ func (s *subject) holds(c *condition) Truth {
 	return c.holds(c.find(Properties{compact: s.members, list: s.list}.AppendMembers(nil)))
 }
 
-// inBox reports whether the feature meets a box.
-func (s *spatial) inBox(b quadkey.Box) (meets bool) {
+// in reports whether the feature meets the area of a test.
+func (s *spatial) in(t *Test) (meets bool) {
 	switch {
-	case s.err != nil || s.given != nil && b == *s.given:
+	case s.err != nil || s.given != nil && t.in == s.given && (!t.whole || s.meets == nil):
 		return true
 	case s.meets == nil:
-		return b.Contains(s.of.Lon, s.of.Lat)
+		return t.in.Contains(s.of.Position)
 	}
-	meets, s.err = s.meets(s.ctx, s.of, b)
+	meets, s.err = s.meets(s.ctx, s.of, t.in, t.whole)
 	return meets
 }
 
@@ -255,8 +245,8 @@ func (t *Test) truth(s *subject) (result Truth) {
 		return s.holds(&t.condition)
 	case testNot:
 		return Yes - t.kids[0].truth(s)
-	case testBox:
-		return truthOf(s.inBox(t.box))
+	case testArea:
+		return truthOf(s.in(t))
 	case testAnd:
 		result = Yes
 		for i := 0; i < len(t.kids) && result > No; i++ {
@@ -274,11 +264,9 @@ func (t *Test) truth(s *subject) (result Truth) {
 func (t *Test) appendTo(dst []byte) []byte {
 	part := func(b []byte) { dst = append(binary.AppendUvarint(dst, uint64(len(b))), b...) }
 	switch t.op {
-	case testBox:
-		dst = append(dst, byte(t.op))
-		for _, v := range [...]float64{t.box.West, t.box.South, t.box.East, t.box.North} {
-			dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(v))
-		}
+	case testArea:
+		dst = append(dst, byte(t.op), byte(truthOf(t.whole)))
+		part([]byte(t.in.String()))
 		return dst
 	case testCondition:
 		c := &t.condition

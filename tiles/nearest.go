@@ -12,6 +12,7 @@ import (
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/internal/sphere"
 	"quadrille/tiles/mvt"
 )
 
@@ -150,7 +151,7 @@ func asked(types []string, typ string) bool {
 type nearest struct {
 	*descent
 	quadkey.Position
-	from   vec
+	from   sphere.Vec
 	radius float64                     // may be infinite
 	reach  float64                     // chord: no region farther away is wanted
 	one    bool                        // only the nearest is wanted
@@ -215,10 +216,10 @@ const slack = 2 * nearestError / quadkey.EarthRadius
 // newNearest begins a search. radius may be infinite.
 func newNearest(d *descent, at quadkey.Position, radius float64) *nearest {
 	n := &nearest{
-		descent: d, Position: at, from: sphereAt(at.Lon, at.Lat), radius: radius, reach: math.Inf(1), found: make(map[string]*found),
+		descent: d, Position: at, from: sphere.At(at.Lon, at.Lat), radius: radius, reach: math.Inf(1), found: make(map[string]*found),
 	}
 	if radius < math.Pi*quadkey.EarthRadius {
-		n.reach = chordOf(radius + nearestError)
+		n.reach = sphere.ChordOf(radius + nearestError)
 	}
 	n.free = n.freeZoom()
 	n.caps()
@@ -255,7 +256,7 @@ func (n *nearest) see(id, name []byte, chord float64) {
 	if f.done || chord >= f.chord {
 		return
 	}
-	f.chord, f.metres = chord, metresOf(chord)
+	f.chord, f.metres = chord, sphere.MetresOf(chord)
 	n.queue = heap.Push(n.queue, pending{metres: f.metres, region: f})
 	if n.one {
 		n.reach = min(n.reach, chord)
@@ -264,8 +265,8 @@ func (n *nearest) see(id, name []byte, chord float64) {
 
 // wait queues a tile or a cap. bound is the least distance of anything in it, in metres.
 func (n *nearest) wait(p pending, bound float64) {
-	if chord := chordOf(bound); bound <= n.radius && chord <= n.reach {
-		p.metres = metresOf(max(0, chord-slack))
+	if chord := sphere.ChordOf(bound); bound <= n.radius && chord <= n.reach {
+		p.metres = sphere.MetresOf(max(0, chord-slack))
 		n.queue = heap.Push(n.queue, p)
 	}
 }
@@ -286,13 +287,13 @@ func (n *nearest) caps() {
 		polar *layout.PolarCap
 		lat   float64
 	}{{layout.NorthCap, n.Lat}, {layout.SouthCap, -n.Lat}} {
-		n.wait(pending{polar: c.polar}, max(0, arcOf(quadkey.MaxLatitude-c.lat)-unit))
+		n.wait(pending{polar: c.polar}, max(0, sphere.ArcOf(quadkey.MaxLatitude-c.lat)-unit))
 	}
 }
 
 func (n *nearest) push(t quadkey.Tile) {
 	// A tile of the outermost rows extends to the pole, but its rows do not.
-	n.wait(pending{tile: t}, max(t.MinDistance(n.Lon, n.Lat), arcOf(math.Abs(n.Lat)-quadkey.MaxLatitude)-nearestError))
+	n.wait(pending{tile: t}, max(t.MinDistance(n.Lon, n.Lat), sphere.ArcOf(math.Abs(n.Lat)-quadkey.MaxLatitude)-nearestError))
 }
 
 func (n *nearest) visit(p pending) error {
@@ -448,8 +449,8 @@ func edgeWithin(a, b grid.Point, within *grid.Box) (plain, bool) {
 // if that point is farther. It measures to the straight line between the ends. Where the edge may
 // bend too far away from that line, it measures the two halves. The result does not depend on best,
 // so two neighbours are equally far from the nearest point of their border.
-func (n *nearest) part(e plain, a, b vec, on surface, best float64) float64 {
-	d := n.from.toChord(a, b)
+func (n *nearest) part(e plain, a, b sphere.Vec, on surface, best float64) float64 {
+	d := n.from.ToChord(a, b)
 	bend := on.bend(e)
 	if d-bend > best+slack {
 		return math.Inf(1)

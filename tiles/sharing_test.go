@@ -19,12 +19,14 @@ import (
 
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/must"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
+	"quadrille/tiles/shape"
 )
 
 // squareUnits returns the area that two shapes have in common.
@@ -45,9 +47,15 @@ func squareUnits(t testing.TB, a, b geom.Geometry) float64 {
 // answer may be either if the common ground has at most the given number of square units.
 func compareShares(t *testing.T, grounds *tiles.Reader, of *planes, l feature.Layer, p *planes, most float64) {
 	t.Helper()
+	compareGrounds(t, func(id string) feature.Area { return grounds.QueryArea(of.ref.typ, id) }, of, l, p, most)
+}
+
+// compareGrounds does the same as compareShares, for other areas with the same ground.
+func compareGrounds(t *testing.T, ground func(id string) feature.Area, of *planes, l feature.Layer, p *planes, most float64) {
+	t.Helper()
 	shared, apart := 0, 0
 	for i, id := range of.ref.ids {
-		got := strings.Fields(listed(t, l, feature.Query{In: grounds.QueryArea(of.ref.typ, id), Detail: feature.WithoutGeometry}))
+		got := strings.Fields(listed(t, l, feature.Query{In: ground(id), Detail: feature.WithoutGeometry}))
 		for k, other := range p.ref.ids {
 			common := squareUnits(t, of.tiles[i], p.tiles[k])
 			for c := range of.caps[i] {
@@ -100,6 +108,24 @@ func TestSharesGroundOfAnotherDataSet(t *testing.T) {
 		both := tiles.Join(a, b)
 		compareShares(t, a, district, layerOf(t, b, "ward"), ward, 5000)
 		compareShares(t, both, ward, layerOf(t, both, "district"), district, 5000)
+	}
+}
+
+// TestSharesGroundOfDrawnAreas searches in the polygons of regions of another data set. Their borders are rounded to degrees,
+// and then to the grid once more.
+func TestSharesGroundOfDrawnAreas(t *testing.T) {
+	for seed := range uint64(3) {
+		a, storeA, _ := buildReader(t, blobs("district", 2*seed, 10, 50+seed2lat(seed), 1, 9))
+		b, storeB, _ := buildReader(t, blobs("ward", 2*seed+1, 10, 50+seed2lat(seed), 1, 9))
+		district, ward := newPlanes(t, newStoredWorld(t, storeA, "district")), newPlanes(t, newStoredWorld(t, storeB, "ward"))
+		drawn := func(id string) feature.Area {
+			var f feature.Feature
+			must.Do(t, layerOf(t, a, "district").Get(context.Background(), id, time.Time{}, &f))
+			area := must.Get(shape.New(must.Get(f.Orb()).In(t), 0)).In(t)
+			must.Do(t, area.CheckBorder())
+			return area
+		}
+		compareGrounds(t, drawn, district, layerOf(t, b, "ward"), ward, 10_000)
 	}
 }
 
@@ -167,6 +193,9 @@ func TestShares(t *testing.T) {
 		{ID: "sliver", Geometry: tilestest.Square(3*u-0.00002, 0, 3*u, 9*u)},
 		{ID: "strip", Geometry: tilestest.Square(3*u, 1.2*u, 3*u+0.001, 1.2*u+0.001)},
 	}})
+	drawn := func(w, south, e, n float64) feature.Area {
+		return must.Get(shape.New(orb.Polygon{{{w, south}, {e, south}, {e, n}, {w, n}, {w, south}}}, 0)).In(t)
+	}
 	tile := func(z, x, y int) feature.Area {
 		of, err := quadkey.NewTile(z, x, y)
 		if err != nil {
@@ -214,6 +243,22 @@ func TestShares(t *testing.T) {
 		{"line", r.QueryArea("land", "enclave"), "hole"},
 		{"line", other.QueryArea("zone", "equator"), "equator"},
 		{"line", other.QueryArea("zone", "sliver"), "through"},
+		{"land", drawn(u, u, 3*u, 3*u), "a dot isles twin"},
+		{"land", drawn(0, 0, u, 9*u), ""},
+		{"land", drawn(10, 86, 11, 87), "north"},
+		{"land", drawn(30, 86, 31, 87), ""},
+		{"land", drawn(-180, -90, 180, -85.5), "south"},
+		{"land", drawn(180, -20, 190, 0), "seam"},
+		{"land", drawn(-190, -20, -180, 0), "seam"},
+		{"land", drawn(-180, -90, 180, 90), "a b corner dot enclave isles north ring seam south twin"},
+		{"land", drawn(11*u, 11*u, 13*u, 13*u), "enclave"},
+		{"land", drawn(1.2*u, 1.3*u, 4.2*u, 2.3*u), "a b dot isles twin"},
+		{"land", drawn(3*u-0.00002, 0, 3*u, 9*u), "a twin"},
+		{"land", drawn(3*u, 1.2*u, 3*u+0.001, 1.2*u+0.001), "b"},
+		{"line", drawn(180, -20, 190, 0), ""},
+		{"line", drawn(100, -5, 110, 5), "equator"},
+		{"line", drawn(3*u-0.00002, 0, 3*u, 9*u), "through"},
+		{"line", drawn(11*u, 11*u, 13*u, 13*u), "hole"},
 		{"land", tile(0, 0, 0), "a b corner dot enclave isles north ring seam south twin"},
 		{"land", tile(8, 129, 126), "a isles twin"},
 		{"land", tile(8, 128, 126), ""},

@@ -86,7 +86,7 @@ func (b *build) lineLevels(ctx context.Context) (levels []level, of []*region, e
 			var chain []grid.Edge
 			at := layout.Mercator.Point(l[0][0], l[0][1])
 			for i := 1; i < len(l); i++ {
-				chain, at = appendSegment(chain, at, l[i-1], l[i], layout.Mercator)
+				chain, at = layout.AppendSegment(chain, at, l[i-1], l[i], layout.Mercator)
 			}
 			all = grid.AppendLines(all, once(grid.CutLines(chain)), reg, int32(len(of)))
 			of = append(of, r)

@@ -217,16 +217,12 @@ func (r *region) holdsLabel(p orb.Point) bool {
 // plateBorder returns the true border of a region in plate carrée, periodic and
 // without seams.
 func (r *region) plateBorder() ([]grid.Edge, error) {
-	chain, err := outline(grid.NewOutliner(), r.polygons, layout.PlateCarree)
+	o := grid.NewOutliner()
+	chain, err := outline(o, r.polygons, layout.PlateCarree)
 	if err != nil {
 		return nil, err
 	}
-	n := grid.Noder{ShareSets: grid.NewShareSets(), MayCross: true}
-	lines, err := n.Node(grid.MergeLines(grid.AppendLines(nil, chain, n.ShareSets, 0), n.ShareSets))
-	if err != nil {
-		return nil, badBorders(err)
-	}
-	border, _, err := grid.Resolve(grid.AppendCounted(nil, lines, n.ShareSets), grid.Winding.Covered, nil)
+	border, err := o.Dissolve(chain)
 	if err != nil {
 		return nil, badBorders(err)
 	}

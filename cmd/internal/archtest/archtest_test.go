@@ -344,7 +344,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/internal/cql2"},
-		ours: []string{"feature", "quadkey", "internal/instant"},
+		ours: []string{"feature", "quadkey", "tiles/shape", "internal/instant"},
 		why:  "a language of filters is read and judged without a data set, a request or a store",
 	},
 	{

@@ -17,10 +17,13 @@
 //
 // # Geometries
 //
-// S_INTERSECTS compares with boxes only: BBOX and ENVELOPE take west, south, east and north in
-// degrees, with west greater than east to cross ±180°; a POLYGON is a rectangle with sides along
-// meridians and parallels; a POINT is a box without extent. The points of POLYGON and POINT are
-// longitude, latitude.
+// S_INTERSECTS, S_DISJOINT and S_WITHIN compare with a geometry, and S_DWITHIN with what is within a distance of it, in
+// metres unless a unit follows. Geometries are in WKT, longitude before latitude, without heights; BBOX and
+// ENVELOPE take west, south, east and north in degrees, with west greater than east to cross ±180°. Edges are
+// straight in longitude and latitude, and belong to the geometry, also for S_WITHIN. Package shape decides the rest.
+//
+//	S_WITHIN(geometry, POLYGON((8 47, 9 47, 9 48, 8 47)))
+//	S_DWITHIN(geometry, LINESTRING(8 47, 9 48), 500, meters)
 //
 // # Lists and objects
 //

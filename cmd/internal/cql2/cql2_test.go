@@ -30,7 +30,9 @@ func told(t *feature.Test) string { return t.Expression(nil, nil, nil).String() 
 // passes reports whether a feature with the properties passes. meets reports which boxes the
 // feature meets.
 func passes(test *feature.Test, of feature.Properties, meets func(quadkey.Box) bool) bool {
-	pass, err := test.Expression(nil, nil, func(_ context.Context, _ *feature.Feature, b quadkey.Box) (bool, error) { return meets(b), nil }).
+	pass, err := test.Expression(nil, nil, func(_ context.Context, _ *feature.Feature, in feature.Ground, _ bool) (bool, error) {
+		return meets(quadkey.Box(in.(feature.Box))), nil
+	}).
 		Match(context.Background(), &feature.Feature{Properties: of})
 	return pass && err == nil
 }
@@ -182,7 +184,7 @@ func TestRefused(t *testing.T) {
 		{"ACCENTI(a) = 'x'", 0, "CASEI"},
 		{"lower(a) = 'x'", 0, "the function lower is not offered"},
 		{`"a"(1) = 1`, 0, "functions without quotes"},
-		{"S_WITHIN(geom, BBOX(1,2,3,4))", 0, "S_INTERSECTS"},
+		{"S_TOUCHES(geom, BBOX(1,2,3,4))", 0, "S_INTERSECTS"},
 		{"T_AFTER(a, DATE('2026-01-01'))", 0, "compare with DATE"},
 		{"A_CONTAINS(a, b)", 15, "A_CONTAINS compares one property with one list"},
 		{"A_CONTAINS(a, 'b')", 14, "write the property and a list of values, such as"},
@@ -194,9 +196,9 @@ func TestRefused(t *testing.T) {
 		{"A_COUNT(a) = 1", 0, "write A_CONTAINS, A_CONTAINEDBY"},
 		{"BBOX(1,2,3,4)", 0, "within S_INTERSECTS"},
 		{"S_INTERSECTS(geom)", 17, "comma"},
-		{"S_INTERSECTS(a, b)", 17, "one box"},
-		{"S_INTERSECTS(POINT(1 2), POINT(1 2))", 35, "one box"},
-		{"S_INTERSECTS(geom, 'x')", 19, "a box, such as"},
+		{"S_INTERSECTS(a, b)", 16, "one geometry"},
+		{"S_INTERSECTS(POINT(1 2), POINT(1 2))", 25, "not expected here"},
+		{"S_INTERSECTS(geom, 'x')", 19, "a geometry, such as"},
 		{"S_INTERSECTS(geom, BBOX(1,2,3,4)", 32, "close S_INTERSECTS"},
 		{"S_INTERSECTS(geom, BBOX(1,2,3))", 29, "commas between"},
 		{"S_INTERSECTS(geom, BBOX(1,2,0,3,4,0))", 31, "without heights"},
@@ -204,15 +206,19 @@ func TestRefused(t *testing.T) {
 		{"S_INTERSECTS(geom, BBOX(1,4,3,2))", 19, "exchange them"},
 		{"S_INTERSECTS(geom, BBOX(170,0,190,2))", 19, "west greater than east"},
 		{"S_INTERSECTS(geom, POINT(1 2 3))", 29, "without heights"},
-		{"S_INTERSECTS(geom, POLYGON((0 0, 1 0, 1 1, 0 0)))", 19, "no rectangle"},
-		{"S_INTERSECTS(geom, POLYGON((0 0, 1 0, 0 0, 0 1, 0 0)))", 19, "no rectangle"},
-		{"S_INTERSECTS(geom, POLYGON((0 0, 1 0, 1 1, 0 1, 0 0), (0 0, 1 0, 1 1, 0 1, 0 0)))", 19, "without holes"},
-		{"S_INTERSECTS(geom, POLYGON((0 0, 1 0, 1 1, 0 2, 0 0)))", 19, "no rectangle"},
-		{"S_INTERSECTS(geom, POLYGON((0 0, 1 0, 1 1, 0 1, 0 0.5)))", 19, "no rectangle"},
-		{"S_INTERSECTS(geom, POLYGON((0 0, 1 0, 1 1, 0 1, 0 1, 0 0)))", 19, "no rectangle"},
-		{"S_INTERSECTS(geom, POLYGON(0 0))", 27, "write POLYGON(("},
-		{"S_INTERSECTS(geom, LINESTRING(0 0, 1 1))", 19, "LINESTRING is no box; write BBOX"},
-		{"S_INTERSECTS(geom, CIRCLE(0 0, 1 1))", 19, "CIRCLE is no geometry; write BBOX"},
+		{"S_INTERSECTS(geom, POINT(1 2, 3 4))", 19, "MULTIPOINT"},
+		{"S_INTERSECTS(geom, POINT(1 91))", 19, "has no latitude"},
+		{"S_INTERSECTS(geom, POLYGON((0 0, 1 0, 0 0, 0 1)))", 19, "not closed"},
+		{"S_INTERSECTS(geom, POLYGON((0 0, 1 1, 2 2, 0 0)))", 19, "encloses nothing"},
+		{"S_INTERSECTS(geom, POLYGON(0 0))", 27, "write WKT"},
+		{"S_INTERSECTS(geom, POLYGON EMPTY)", 19, "one geometry"},
+		{"S_INTERSECTS(geom, POLYGON Z ((0 0 1, 1 0 1, 1 1 1, 0 0 1)))", 19, "one geometry"},
+		{"S_WITHIN(POLYGON((0 0, 1 0, 1 1, 0 0)), geom)", 9, "the property of the geometry and then"},
+		{"S_DWITHIN(geom, POINT(1 2))", 26, "a distance in metres"},
+		{"S_DWITHIN(geom, POINT(1 2), 5, miles)", 31, "miles is no unit"},
+		{"S_DWITHIN(geom, POINT(1 2), -5)", 16, "the distance must be"},
+		{strings.Repeat("S_WITHIN(g,POLYGON((0 0,1 0,1 1,0 0))) OR ", 21) + "a=1", 851, "more than 20 geometries"},
+		{"S_INTERSECTS(geom, CIRCLE(0 0, 1 1))", 19, "CIRCLE is no geometry; write a geometry such as BBOX"},
 		{"a = 'ä' AND \xff", 13, "UTF-8"},
 		{"a = '\uFFFD\xff'", 8, "UTF-8"},
 		{"a = 1 AND " + strings.Repeat("x", 200), 210, "…"},
@@ -272,7 +278,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestBox(t *testing.T) {
+func TestArea(t *testing.T) {
 	const small, large, across = "S_INTERSECTS(g, BBOX(1,1,2,2))", "S_INTERSECTS(g, BBOX(0,0,5,5))", "S_INTERSECTS(g, BBOX(179,0,-179,10))"
 	for _, tc := range []struct {
 		text string
@@ -288,13 +294,13 @@ func TestBox(t *testing.T) {
 		{"NOT " + small, quadkey.Box{}, false},
 		{"(" + small + " OR a = 1) AND b = 2", quadkey.Box{}, false},
 	} {
-		if got, ok := mustParse(t, tc.text).Box(); got != tc.want || ok != tc.ok {
-			t.Errorf("%s: %v, %v", tc.text, got, ok)
+		if got := mustParse(t, tc.text).Area(); (got != nil) != tc.ok || tc.ok && got != feature.Box(tc.want) {
+			t.Errorf("%s: %v", tc.text, got)
 		}
 	}
 	both := feature.And(mustParse(t, "a = 1").Test, mustParse(t, small).Test)
-	if b, ok := both.Box(); !ok || b.West != 1 {
-		t.Errorf("a filter of two: %v, %v", b, ok)
+	if b := both.Area(); b == nil || b.(feature.Box).West != 1 {
+		t.Errorf("a filter of two: %v", b)
 	}
 }
 

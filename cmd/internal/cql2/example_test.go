@@ -15,8 +15,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	box, _ := f.Box()
-	fmt.Println("search", box, "for", f.Properties())
+	fmt.Println("search", f.Area(), "for", f.Properties())
 	fmt.Println(f.Expression(nil, nil, nil).Match(context.Background(), &feature.Feature{
 		Position:   quadkey.Position{Lat: 46.9, Lon: 7.4},
 		Properties: feature.PropertiesOf(feature.Property{Name: "name", Value: feature.TextValue([]byte("Oak"))}),
@@ -24,7 +23,7 @@ func Example() {
 	_, err = cql2.Parse("name = Oak")
 	fmt.Println(err)
 	// Output:
-	// search 7,46,8,47 for [name]
+	// search box 7,46,8,47 for [name]
 	// true <nil>
 	// filter, byte 7: two properties are compared; write a value on one side, and text in single quotes, such as 'Oak'
 }

@@ -6,7 +6,6 @@ import (
 
 	"quadrille/feature"
 	"quadrille/internal/instant"
-	"quadrille/quadkey"
 )
 
 // operand is one side of a comparison: a property, or a value if property is "".
@@ -116,7 +115,7 @@ func unsupported(name string) string {
 	case upper == "ACCENTI":
 		advice = "write CASEI, which ignores case alone"
 	case strings.HasPrefix(upper, "S_"):
-		advice = "write S_INTERSECTS with a box"
+		advice = "write S_INTERSECTS, S_DISJOINT, S_WITHIN or S_DWITHIN"
 	case strings.HasPrefix(upper, "T_"), upper == "INTERVAL":
 		advice = "compare with DATE('…') or TIMESTAMP('…') by <, <=, >, >= or BETWEEN"
 	case strings.HasPrefix(upper, "A_"):
@@ -127,84 +126,9 @@ func unsupported(name string) string {
 	return "the function " + short(name) + " is not offered here; " + advice
 }
 
-// geometries lists BBOX and all words that begin a geometry in CQL2. Only the first four are
-// supported.
+// geometries lists BBOX and all words that begin a geometry in CQL2. The first two are boxes.
 var geometries = []string{"BBOX", "ENVELOPE", "POLYGON", "POINT", "LINESTRING", "MULTIPOINT", "MULTILINESTRING",
 	"MULTIPOLYGON", "GEOMETRYCOLLECTION"}
-
-const boxAdvice = "write BBOX(west, south, east, north) in degrees"
-
-// intersects reads a call of S_INTERSECTS. The current token is the function's name.
-func (p *parser) intersects() (test feature.Test, err error) {
-	if err := p.advance(); err != nil {
-		return test, err
-	}
-	if err := p.advance(); err != nil { // the parenthesis
-		return test, err
-	}
-	var box quadkey.Box
-	boxes := 0
-	for i := range 2 {
-		var err error
-		switch {
-		case p.kind == tokenName && p.opens():
-			boxes++
-			box, err = p.geometry()
-		case p.kind == tokenQuoted, p.kind == tokenName && !slices.ContainsFunc(reserved, p.is):
-			p.geometries = append(p.geometries, p.text)
-			err = p.advance()
-		default:
-			return test, refuse(p.offset,
-				"%s is not expected here; write the property of the geometry and a box, such as S_INTERSECTS(geometry, BBOX(8, 47, 9, 48))", p.token)
-		}
-		if err != nil {
-			return test, err
-		}
-		if i == 0 {
-			if err := p.expect(",", "write a comma after the first argument of S_INTERSECTS"); err != nil {
-				return test, err
-			}
-		}
-	}
-	if boxes != 1 {
-		return test, refuse(p.offset,
-			"S_INTERSECTS takes the property of the geometry and one box, such as S_INTERSECTS(geometry, BBOX(8, 47, 9, 48))")
-	}
-	return feature.NewBoxTest(box), p.expect(")", "close S_INTERSECTS with )")
-}
-
-// geometry reads a geometry, which must be a box. The current token is the geometry's name.
-func (p *parser) geometry() (b quadkey.Box, err error) {
-	name := p.token
-	if err := p.advance(); err != nil {
-		return b, err
-	}
-	switch {
-	case name.is("BBOX"), name.is("ENVELOPE"):
-		var v []float64
-		if v, err = p.numbers(4, ","); err == nil {
-			b = quadkey.Box{West: v[0], South: v[1], East: v[2], North: v[3]}
-		}
-	case name.is("POINT"):
-		var v []float64
-		if v, err = p.numbers(2, ""); err == nil {
-			b = quadkey.Box{West: v[0], South: v[1], East: v[0], North: v[1]}
-		}
-	case name.is("POLYGON"):
-		b, err = p.rectangle(name.offset)
-	case slices.ContainsFunc(geometries, name.is):
-		return b, refuse(name.offset, "%s is no box; %s, or several with OR between them", strings.ToUpper(name.text), boxAdvice)
-	default:
-		return b, refuse(name.offset, "%s is no geometry; %s", short(name.text), boxAdvice)
-	}
-	if err != nil {
-		return b, err
-	}
-	if err := b.Check(); err != nil {
-		return b, refuse(name.offset, "%v; or %s", err, boxAdvice)
-	}
-	return b, nil
-}
 
 // numbers reads a list of count numbers in parentheses.
 func (p *parser) numbers(count int, between string) ([]float64, error) {
@@ -235,50 +159,4 @@ func (p *parser) sequence(v []float64, count int, between string) ([]float64, er
 		}
 	}
 	return v, nil
-}
-
-// rectangle reads the rings of a polygon, and refuses one that is not a box.
-func (p *parser) rectangle(offset int) (b quadkey.Box, err error) {
-	noBox := refuse(offset, "the POLYGON is no rectangle with sides along meridians and parallels, closed, without holes; %s", boxAdvice)
-	for range 2 {
-		if err := p.expect("(", "write POLYGON((west south, east south, east north, west north, west south))"); err != nil {
-			return b, err
-		}
-	}
-	var v []float64
-	for {
-		if v, err = p.sequence(v, 2, ""); err != nil {
-			return b, err
-		}
-		if !p.is(",") {
-			break
-		}
-		if len(v) >= 10 {
-			return b, noBox
-		}
-		if err := p.advance(); err != nil {
-			return b, err
-		}
-	}
-	if err := p.expect(")", "write longitude and latitude with a space between them, commas between points, and ) after the last"); err != nil {
-		return b, err
-	}
-	if p.is(",") {
-		return b, noBox
-	}
-	if err := p.expect(")", "close the polygon with )"); err != nil {
-		return b, err
-	}
-	if len(v) != 10 || v[0] != v[8] || v[1] != v[9] {
-		return b, noBox
-	}
-	// The third corner is opposite to the first; the other two lie between them, in either
-	// direction.
-	x0, y0, x2, y2 := v[0], v[1], v[4], v[5]
-	one := v[2] == x2 && v[3] == y0 && v[6] == x0 && v[7] == y2
-	other := v[2] == x0 && v[3] == y2 && v[6] == x2 && v[7] == y0
-	if x0 == x2 || y0 == y2 || !one && !other {
-		return b, noBox
-	}
-	return quadkey.Box{West: min(x0, x2), South: min(y0, y2), East: max(x0, x2), North: max(y0, y2)}, nil
 }

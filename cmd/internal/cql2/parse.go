@@ -2,6 +2,7 @@ package cql2
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,6 +31,7 @@ type parser struct {
 	lexer
 	token                 // the current token
 	depth, nodes, pattern int
+	areas                 int // other than boxes
 	geometries            []string
 }
 
@@ -155,8 +157,8 @@ func (p *parser) primary() (feature.Test, error) {
 	if err := p.count(); err != nil {
 		return feature.Test{}, err
 	}
-	if p.is("S_INTERSECTS") && p.opens() {
-		return p.intersects()
+	if slices.ContainsFunc(spatials, p.is) && p.opens() {
+		return p.spatial()
 	}
 	if f, ok := p.arrayOf(); ok {
 		return p.arrayComparison(f)

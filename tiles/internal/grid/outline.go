@@ -15,6 +15,7 @@ import "errors"
 type Outliner struct {
 	noder    Noder // its ShareSets number shells 0 and holes 1
 	Repaired bool  // rings crossed themselves or each other
+	denied   int   // of maxBeyond
 
 	ring, shell, holes []Edge
 	lines              []Line
@@ -57,6 +58,24 @@ func (o *Outliner) Polygon(dst []Edge, n int, appendRing func(i int, dst []Edge)
 		dst = append(dst, e.Reversed())
 	}
 	return dst, nil
+}
+
+// LimitCrossings sets how many crossings in excess of four per line are resolved; the default is 2²⁰.
+func (o *Outliner) LimitCrossings(n int) {
+	o.denied = maxBeyond - n
+	o.noder.beyond = o.denied
+}
+
+// Dissolve returns the border of the union of polygons whose borders were added up, as Polygon does. Its
+// edges meet at vertices only.
+func (o *Outliner) Dissolve(chain []Edge) ([]Edge, error) {
+	n := Noder{ShareSets: NewShareSets(), MayCross: true, beyond: o.denied}
+	lines, err := n.Node(MergeLines(AppendLines(nil, chain, n.ShareSets, 0), n.ShareSets))
+	if err != nil {
+		return nil, err
+	}
+	border, _, err := Resolve(AppendCounted(nil, lines, n.ShareSets), Winding.Covered, nil)
+	return border, err
 }
 
 // windOnce makes a ring wind once around everything that it encloses. It

@@ -29,6 +29,19 @@ func (o *Outliner) Overlap(a, b []Edge) (bool, error) {
 	return len(border) > 0, err
 }
 
+// Shared returns the border of the ground that polygons have in common, valid until the next call. a
+// and b are the edges of their rings.
+func (o *Outliner) Shared(a, b []Edge) ([]Edge, error) {
+	border, _, err := o.mend(a, b, Winding.shared)
+	return border, err
+}
+
+// Minus returns the border of the ground of polygons without that of others, as Shared does.
+func (o *Outliner) Minus(a, b []Edge) ([]Edge, error) {
+	border, _, err := o.mend(a, b, Winding.Covered)
+	return border, err
+}
+
 // Disjoint reports whether the interiors of two boxes have nothing in common.
 func (b Box) Disjoint(c Box) bool {
 	return b.X0 >= c.X1 || c.X0 >= b.X1 || b.Y0 >= c.Y1 || c.Y0 >= b.Y1

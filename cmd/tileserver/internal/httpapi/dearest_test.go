@@ -17,11 +17,14 @@ func dearestOf(e *endpoint.Endpoint) (questions []string) {
 	}
 	name, end, _ := strings.Cut(strings.TrimPrefix(e.Path, "/"), "/")
 	end = strings.Replace(end, "{region_type}/{region_id}", "{type}/{id}", 1)
-	for _, q := range dearest["GET /points/{collection}/"+end] {
+	for _, q := range dearest[e.Method()+" /points/{collection}/"+end] {
 		questions = append(questions, strings.Replace(q, "/points/shops", "/"+name, 1))
 	}
 	return questions
 }
+
+// theWorld is a polygon around the world.
+const theWorld = `{"type":"Polygon","coordinates":[[[-180,-90],[180,-90],[180,90],[-180,90],[-180,-90]]]}`
 
 // dearest has the most expensive requests by the method and path of their endpoint.
 var dearest = map[string][]string{
@@ -134,6 +137,16 @@ var dearest = map[string][]string{
 		"/regions/within?bbox=-180,-90,180,90&format=geojson&limit=1000",
 		"/regions/within?region=country:{region}&limit=1000",
 	},
+	"POST /regions/within":             {"/regions/within?shares=true&limit=1000 | Body: " + theWorld},
+	"POST /regions/count":              {"/regions/count | Body: " + theWorld},
+	"POST /places/within":              {"/places/within?limit=1000 | Body: " + theWorld},
+	"POST /places/count":               {"/places/count?radius=1000 | Body: " + theWorld},
+	"POST /airports/within":            {"/airports/within?limit=1000 | Body: " + theWorld},
+	"POST /airports/count":             {"/airports/count?radius=1000 | Body: " + theWorld},
+	"POST /stations/within":            {"/stations/within?limit=1000 | Body: " + theWorld},
+	"POST /stations/count":             {"/stations/count?radius=1000 | Body: " + theWorld},
+	"POST /points/{collection}/within": {"/points/shops/within?limit=1000&sort=price | Body: " + theWorld},
+	"POST /points/{collection}/count":  {"/points/shops/count?price=7&radius=1000 | Body: " + theWorld},
 	"GET /regions/nearby": {
 		"/regions/nearby?lat=0&lon=-160&limit=1000",
 		"/regions/nearby?lat=62&lon=95&limit=100",

@@ -16,8 +16,21 @@ import (
 // getCount answers GET …/count with the number of features in an area or in the whole layer, and
 // with the groups and measures that the parameters of tallies select.
 func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
-	in := listing.AreaParamsOf(p, "region")
+	in := listing.AreaParamsOf(p, "region", "polygon")
+	return l.sendCount(c, p, func() (listing.AreaParams, error) { return in, nil })
+}
+
+// postCount answers POST …/count with the number of features in the area in the body.
+func (l *list) postCount(c echo.Context, p *endpoint.Params) error {
+	return l.sendCount(c, p, func() (listing.AreaParams, error) { return listing.PostedAreaOf(c, p) })
+}
+
+func (l *list) sendCount(c echo.Context, p *endpoint.Params, of func() (listing.AreaParams, error)) error {
 	q, err := l.begin(c, p, asking{several: true, at: l.past(p)})
+	if err != nil {
+		return err
+	}
+	in, err := of()
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,10 @@
 package layers
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -71,7 +73,7 @@ var added endpoint.AddedEndpoints[*Handlers]
 // Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 	for _, l := range s.lists {
-		all = append(all, l.nearby(), l.within(), l.withinRegion(), l.count())
+		all = append(all, l.nearby(), l.within(), l.withinRegion(), l.count(), l.withinPosted(), l.countPosted())
 		if l.Open {
 			all = append(all, l.one())
 		}
@@ -138,13 +140,39 @@ func (l *list) nearby() endpoint.Endpoint {
 
 func (l *list) within() endpoint.Endpoint {
 	e := l.endpoint("/within", "Within", 1, false)
-	e.Summary, e.Handle = "The "+l.Words.Things+" in a box or a tile"+l.Words.OrderText, l.getWithin
+	e.Summary, e.Handle = "The "+l.Words.Things+" in a box, a tile or a polygon"+l.Words.OrderText, l.getWithin
 	tile := listing.TileUnlessBBox
 	if l.AppendToFirstPage != nil {
 		tile = tile.WithDoc(tile.Doc + " Up to zoom 10 the answer has also `counts`.")
 	}
-	l.area(&e, listing.BBoxUnlessTile, tile)
+	l.area(&e, listing.BBoxUnlessTile, tile, listing.DrawnPolygon, listing.DrawnRadius)
 	return e
+}
+
+// posted completes the endpoint of a question about the area in a body.
+func (l *list) posted(e endpoint.Endpoint, summary string, handle endpoint.Handler) endpoint.Endpoint {
+	e.Methods, e.ID, e.Summary, e.Handle = []string{http.MethodPost}, "post"+strings.TrimPrefix(e.ID, "get"), summary, handle
+	e.Body, e.BodyRequired, e.BodyContent, e.Doc = true, true, listing.DrawnContent, listing.DrawnText
+	e.CachePolicy, e.Problems = endpoint.CacheNever, append(e.Problems, listing.DrawnProblems...)
+	e.Example.Request, _, _ = strings.Cut(e.Example.Request, "?")
+	if e.Example.Request != "" {
+		e.Example.Body = `{"type":"Polygon","coordinates":[[[8,47],[9,47],[9,48],[8,47]]]}`
+	}
+	return e
+}
+
+func (l *list) withinPosted() endpoint.Endpoint {
+	e := l.endpoint("/within", "Within", 1, false)
+	l.area(&e, listing.DrawnRadius)
+	return l.posted(e, "The "+l.Words.Things+" in an area"+l.Words.OrderText, l.postWithin)
+}
+
+func (l *list) countPosted() endpoint.Endpoint {
+	e := l.endpoint("/count", "Count", 1, true)
+	e.Answers = endpoint.Content{"application/json": listing.Count{}, "text/csv": nil}
+	e.Problems = append(e.Problems, "search-too-wide")
+	l.filtered(&e, false, []endpoint.Param{listing.DrawnRadius}, tallyParams())
+	return l.posted(e, "How many "+l.Words.Things+" are in an area", l.postCount)
 }
 
 func (l *list) withinRegion() endpoint.Endpoint {
@@ -194,14 +222,14 @@ func (l *list) area(e *endpoint.Endpoint, of ...endpoint.Param) {
 func (l *list) count() endpoint.Endpoint {
 	e := l.endpoint("/count", "Count", 1, true)
 	e.Summary, e.Handle = "How many "+l.Words.Things+" there are", l.getCount
-	e.Doc = "In a box, a tile or a region, or in all. With `by` of each group, with `sum`, `mean`, `min`, `max` and `distinct` " +
+	e.Doc = "In a box, a tile, a region or a polygon, or in all. With `by` of each group, with `sum`, `mean`, `min`, `max` and `distinct` " +
 		"what is asked of their properties."
 	if l.named {
 		e.Doc += " Of several collections the sum, and each."
 	}
 	e.Answers = endpoint.Content{"application/json": listing.Count{}, "text/csv": nil}
 	e.Problems = append(e.Problems, "unknown-layer", "region-not-found", "search-too-wide")
-	l.filtered(&e, false, []endpoint.Param{boxParam, endpoint.Tile, listing.Region}, tallyParams())
+	l.filtered(&e, false, []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.DrawnPolygon, listing.DrawnRadius}, tallyParams())
 	return e
 }
 

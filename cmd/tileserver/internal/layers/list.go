@@ -158,11 +158,22 @@ func (q *question) newList(head string) listing.List {
 
 // getWithin answers GET …/within: the features in a box or a tile.
 func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
-	in := listing.AreaParamsOf(p)
-	if in.Area == nil {
-		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
+	in := listing.AreaParamsOf(p, "polygon")
+	if in.Area == nil && in.Drawn == nil {
+		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y, or polygon, lon,lat,lon,lat,….")
 	}
 	return l.sendWithin(c, p, func(feature.Layer, feature.Filter) (listing.Ground, error) { return in.Ground(p.View()) })
+}
+
+// postWithin answers POST …/within: the features in the area in the body.
+func (l *list) postWithin(c echo.Context, p *endpoint.Params) error {
+	return l.sendWithin(c, p, func(feature.Layer, feature.Filter) (g listing.Ground, err error) {
+		in, err := listing.PostedAreaOf(c, p)
+		if err != nil {
+			return g, err
+		}
+		return in.Ground(p.View())
+	})
 }
 
 // getWithinRegion answers GET …/within/{type}/{id}: the features in a region.
@@ -228,7 +239,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 		return q.explain(err)
 	}
 	query.In = where.Area
-	q.from, q.turns = where.AppendGenerationIDs(q.from), where.FromData
+	q.from, q.turns = where.AppendGenerationIDs(q.from), where.InTurns
 	if paged := listing.Limit.Given(p) || endpoint.Cursor.Given(p) || sort != ""; q.form.Unpaged && !paged {
 		query.Order = feature.Order{}
 		return q.stream(query)

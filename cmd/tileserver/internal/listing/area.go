@@ -2,6 +2,7 @@ package listing
 
 import (
 	"context"
+	"slices"
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -10,20 +11,21 @@ import (
 	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles"
+	"quadrille/tiles/shape"
 )
 
 // Ground is the area in which features are queried. The zero Ground is the whole world.
 type Ground struct {
 	feature.Area
-	FromData bool     // data draws the area, not the question alone
-	from     []uint64 // the generations that draw it, nil if it may change at any time
+	InTurns bool     // requests take turns at what is in the area, because it may be large
+	from    []uint64 // the generations that draw it, nil if the address does not tell what it is
 }
 
 // AppendGenerationIDs appends the generations that define the area to the generations of an answer. It returns nil
 // if the answer may not be cached.
 func (a *Ground) AppendGenerationIDs(ids []uint64) []uint64 {
 	switch {
-	case !a.FromData:
+	case !a.InTurns:
 		return ids
 	case ids == nil || a.from == nil:
 		return nil
@@ -57,14 +59,16 @@ func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *featur
 	})
 }
 
-// AreaParams is the area that a request names: nothing, a box, a tile or a region.
+// AreaParams is the area that a request names: nothing, a box, a tile, a region or a drawn area.
 type AreaParams struct {
 	Area   feature.Area    // a feature.Box or feature.Tile, nil for none
 	Region *tiles.Selector // nil for none
+	Drawn  *shape.Area     // nil for none
+	posted bool            // the area is in the body
 }
 
-// AreaParamsOf reads the parameters bbox and tile, and region if more names it. It refuses a request
-// with more than one of them.
+// AreaParamsOf reads the parameters bbox and tile, and those of region and polygon that more names. It refuses a
+// request with more than one of them.
 func AreaParamsOf(q *endpoint.Params, more ...string) (w AreaParams) {
 	given := ""
 	for _, name := range append([]string{"bbox", "tile"}, more...) {
@@ -86,12 +90,42 @@ func AreaParamsOf(q *endpoint.Params, more ...string) (w AreaParams) {
 	case "region":
 		r := Region.Of(q)
 		w.Region = &r
+	case "polygon":
+		g, radius := DrawnPolygon.Of(q), radiusOf(q)
+		if q.Err == nil {
+			var err error
+			if w.Drawn, err = drawn(g, "polygon", radius); err != nil {
+				q.Err = err
+			}
+		}
+	}
+	if given != "polygon" && slices.Contains(more, "polygon") && radiusOf(q) > 0 {
+		q.Refuse("radius", "Give either both polygon and radius, or leave radius out.")
 	}
 	return w
 }
 
+// CheckBorder refuses a drawn area that regions cannot be compared with.
+func (w *AreaParams) CheckBorder() error {
+	if w.Drawn == nil {
+		return nil
+	}
+	err := w.Drawn.CheckBorder()
+	if detail := feature.DetailOf(err, shape.ErrGeometry); detail != "" {
+		err = endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(detail))
+	}
+	return err
+}
+
 // Ground returns the area. It reads a region from v.
 func (w *AreaParams) Ground(v ask.View) (Ground, error) {
+	if w.Drawn != nil {
+		g := Ground{Area: inTurns{w.Drawn}, InTurns: true}
+		if !w.posted { // an address tells the area
+			g.from = []uint64{}
+		}
+		return g, nil
+	}
 	if w.Region == nil {
 		return Ground{Area: w.Area}, nil
 	}

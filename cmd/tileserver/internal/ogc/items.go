@@ -22,7 +22,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
-	"quadrille/quadkey"
+	"quadrille/tiles/shape"
 )
 
 // These are bounds of a page.
@@ -50,13 +50,13 @@ var errOffset = endpoint.Refuse(endpoint.ErrParameter, "offset",
 	"Leave offset out and follow the links next: what the filter or the box lets through is too far apart to be counted again.")
 
 var errUnasked = endpoint.Refuse(endpoint.ErrParameter, "",
-	"Leave out bbox, datetime and boxes of the filter: this collection cannot be asked by them.")
+	"Leave out bbox, datetime and geometries of the filter, or give a polygon in place of lines and distances: this collection cannot be asked by them.")
 
 var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter",
-	"Put the box that most features must meet into bbox: the filter has several, and one is met by too many features.")
+	"Put the box that most features must meet into bbox: the filter has several geometries, and one is met by too many features.")
 
 var errManyBoxes = endpoint.Refuse(endpoint.ErrParameter, "filter",
-	"Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different boxes; ask for the others by further requests.")
+	"Give a filter of regions at most "+strconv.Itoa(maxBoxes+1)+" different geometries; ask for the others by further requests.")
 
 // shown is the part of features that a client gets, and its coordinate system.
 type shown struct {
@@ -96,8 +96,6 @@ func (c *collection) someProperties() string {
 // question is a request for features.
 type question struct {
 	feature.Query
-	box    quadkey.Box
-	boxed  bool // box is given by bbox or by the filter
 	limit  int
 	offset int // features that pass and are left out before the first
 	shown
@@ -106,7 +104,9 @@ type question struct {
 // read converts the parameters of a request to a question about a collection.
 func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	a = &question{limit: defaultLimit}
-	a.box, a.boxed = bbox(q)
+	if box, ok := bbox(q); ok {
+		a.In = feature.Box(box)
+	}
 	if a.shown = readShown(q, c); a.skipGeometry {
 		a.Detail = feature.WithoutGeometry
 	}
@@ -125,7 +125,7 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	}
 	filterLangParam.Of(q)
 	if filterCRSParam.Of(q) != crs84 {
-		q.Refuse("filter-crs", "Write the boxes of the filter in CRS84, longitude before latitude, and leave filter-crs out.")
+		q.Refuse("filter-crs", "Write the geometries of the filter in CRS84, longitude before latitude, and leave filter-crs out.")
 	}
 	filters := readFilters(q, c)
 	if q.Err != nil {
@@ -135,20 +135,17 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	if len(filters) > 0 {
 		filter := feature.And(filters...)
 		a.MaxExamined = max(maxLooked*readCost/(readCost+filter.Cost()), 1)
-		var given *quadkey.Box
-		if box, ok := filter.Box(); ok && !a.boxed {
-			a.box, a.boxed, given = box, true, &box
+		var given feature.Ground
+		if in := filter.Area(); in != nil && a.In == nil {
+			a.In, given = in, in
 		}
-		if !c.LayerInfo.AllPoints && len(filter.Boxes()) > maxBoxes+1 {
+		if !c.LayerInfo.AllPoints && len(filter.Areas()) > maxBoxes+1 {
 			return nil, errManyBoxes
 		}
 		a.Filter = filter.Expression(c.LayerInfo.Schema, given, c.meets())
 	}
 	if lasting != nil {
 		lasting.also, a.Filter = a.Filter, lasting
-	}
-	if a.boxed {
-		a.In = feature.Box(a.box)
 	}
 	if a.Continue(&c.LayerInfo, cursor) != nil {
 		return nil, errCursor
@@ -208,17 +205,20 @@ func (c *collection) has(name string) bool {
 // search.
 const maxMet = 10_000
 
-// meets returns a function that reports which boxes a feature intersects, other than the box of the
-// search. It returns nil for points, because their position is sufficient.
-func (c *collection) meets() feature.MeetsBox {
+// meets returns a function that reports which areas a feature intersects, other than that of the
+// search, or is in. It returns nil for points, because their position is sufficient.
+func (c *collection) meets() feature.Meets {
 	if c.LayerInfo.AllPoints {
 		return nil
 	}
-	met := map[quadkey.Box]map[string]bool{}
-	return func(ctx context.Context, f *feature.Feature, box quadkey.Box) (bool, error) {
-		if met[box] == nil {
+	met := map[feature.Ground]map[string]bool{}
+	return func(ctx context.Context, f *feature.Feature, in feature.Ground, whole bool) (bool, error) {
+		if whole {
+			return c.isIn(ctx, f.ID, in)
+		}
+		if met[in] == nil {
 			ids := map[string]bool{}
-			for f, err := range c.Features(ctx, &feature.Query{In: feature.Box(box), Detail: feature.WithoutGeometry, Step: web.Step}) {
+			for f, err := range c.Features(ctx, &feature.Query{In: in, Detail: feature.WithoutGeometry, Step: web.Step}) {
 				switch {
 				case err != nil:
 					return false, err
@@ -227,10 +227,27 @@ func (c *collection) meets() feature.MeetsBox {
 				}
 				ids[f.ID] = true
 			}
-			met[box] = ids
+			met[in] = ids
 		}
-		return met[box][f.ID], nil
+		return met[in][f.ID], nil
 	}
+}
+
+// isIn reports whether all of a feature is in an area.
+func (c *collection) isIn(ctx context.Context, id string, in feature.Ground) (bool, error) {
+	var f feature.Feature
+	if err := c.read(ctx, id, &f); err != nil {
+		return false, err
+	}
+	g, err := f.Orb()
+	covers, ok := in.(*shape.Area)
+	if err != nil || !ok || g == nil {
+		return false, err
+	}
+	if err := web.Step(ctx); err != nil {
+		return false, err
+	}
+	return covers.Covers(g)
 }
 
 // page calls fn with each feature of a page. fn returns the length of the answer so far, and the
@@ -253,6 +270,8 @@ func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.F
 		}
 		if feature.IsUnsupported(err) {
 			err = errUnasked
+		} else if detail := feature.DetailOf(err, shape.ErrGeometry); detail != "" {
+			err = endpoint.Refuse(endpoint.ErrParameter, "filter", "A geometry cannot be used: "+detail+".")
 		}
 		switch {
 		case err != nil:
@@ -378,7 +397,7 @@ func (s *Handlers) appendItems(ctx context.Context, dst []byte, here *url.URL, b
 	}
 	dst = append(dst, `],"numberReturned":`...)
 	dst = strconv.AppendInt(dst, int64(n), 10)
-	switch plain := !a.boxed && a.Filter == nil; {
+	switch plain := a.In == nil && a.Filter == nil; {
 	case a.After == nil && next == "":
 		dst = append(dst, `,"numberMatched":`...)
 		dst = strconv.AppendInt(dst, int64(n+left), 10)

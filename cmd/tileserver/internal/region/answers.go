@@ -43,6 +43,15 @@ type RegionWithin struct {
 	_ struct{} `doc:"A region in an area."`
 	listing.RegionName
 	BBox listing.BBox `json:"bbox" doc:"Of its part in the box, or of all of it in another area."`
+	Shares
+}
+
+// Shares tells how much ground a region and a polygon share.
+type Shares struct {
+	_        struct{} `doc:"How much ground a region and a polygon share, on a sphere; borders are on a grid of 1.2 m."`
+	OfArea   *float64 `json:"share_of_area,omitempty" doc:"Only with shares: of the polygon." schema:"min=0,max=1"`
+	OfRegion *float64 `json:"share_of_region,omitempty" doc:"Only with shares: of the region." schema:"min=0,max=1"`
+	Shared   *float64 `json:"shared_m2,omitempty" doc:"Only with shares: in square metres." schema:"min=0"`
 }
 
 // RegionFeature is a region in an area as GeoJSON.

@@ -1,6 +1,8 @@
 package region
 
 import (
+	"net/http"
+
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/tiles"
@@ -24,8 +26,12 @@ var (
 	regionIDParam   = endpoint.DescribedParam(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
 	// cursorParam is read last, so that errors about the parameters that belong to id come first.
 	cursorParam   = endpoint.Text("cursor", endpoint.MaxCursorBytes, endpoint.Cursor.Doc)
+	polygonParam  = listing.DrawnPolygon.WithDoc("A polygon: its corners as `lon,lat,lon,lat,…`, or WKT such as `POLYGON((8 47,9 47,9 48,8 47))`.")
+	sharesParam   = endpoint.Flag("shares", "With a polygon, tell of each region how much ground it shares with it.")
 	geometryParam = endpoint.Flag("geometry", "With its border.")
 )
+
+const drawnExample = `{"type":"Polygon","coordinates":[[[8,47],[9,47],[9,48],[8,47]]]}`
 
 // added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
@@ -46,8 +52,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 		{
 			Path: "/regions/within",
 			ID:   "getRegionsWithin", Tag: "regions", Rank: 2,
-			Summary: "The regions in a box, a tile or a region, or the part of one of them in a box",
-			Doc: "In a box are those that meet it, if only at its edge. In a tile or a region are those that share ground with " +
+			Summary: "The regions in a box, a tile, a region or a polygon, or the part of one of them in a box",
+			Doc: "In a box are those that meet it, if only at its edge. In a tile, a region or a polygon are those that share ground with " +
 				"it: a region is in itself, " +
 				"and a neighbour is not, unless two sources draw their border differently. A line is in it if it has a point " +
 				"inside. Forms other than `json` have their borders, whole; a page ends early where these are long.",
@@ -55,17 +61,43 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				boxParam,
 				endpoint.Tile,
 				listing.Region,
+				polygonParam,
 				listing.Types,
 				idParam,
 				limitParam,
 				cursorParam,
 				s.form,
 				listing.SkipGeometry,
+				sharesParam,
 			},
 			Handle: s.getRegionsWithin, Cost: endpoint.Heavy,
 			Answers: list.Answers(), CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/within?bbox=7,46,8,47&types=country"},
+		},
+		{
+			Path: "/regions/within", Methods: []string{http.MethodPost},
+			ID: "postRegionsWithin", Tag: "regions", Rank: 2,
+			Summary: "The regions in an area",
+			Doc:     "Those that share ground with it. " + listing.DrawnText,
+			Params:  []endpoint.Param{listing.Types, limitParam, endpoint.Cursor, s.form, listing.SkipGeometry, sharesParam},
+			Handle:  s.postRegionsWithin, Cost: endpoint.Heavy,
+			Body: true, BodyRequired: true, BodyContent: listing.DrawnContent,
+			Answers: list.Answers(), CachePolicy: endpoint.CacheNever,
+			Problems: append([]string{"bad-parameter", "unknown-layer", "dataset-missing"}, listing.DrawnProblems...),
+			Example:  endpoint.Example{Request: "/regions/within?types=state&shares=true", Body: drawnExample},
+		},
+		{
+			Path: "/regions/count", Methods: []string{http.MethodPost},
+			ID: "postRegionsCount", Tag: "regions", Rank: 4,
+			Summary: "How many regions are in an area",
+			Doc:     "Those that share ground with it. " + listing.DrawnText,
+			Params:  []endpoint.Param{listing.Types},
+			Handle:  s.postRegionsCount, Cost: endpoint.Heavy,
+			Body: true, BodyRequired: true, BodyContent: listing.DrawnContent,
+			Answers: endpoint.Content{"application/json": RegionsCount{}}, CachePolicy: endpoint.CacheNever,
+			Problems: append([]string{"bad-parameter", "unknown-layer", "dataset-missing"}, listing.DrawnProblems...),
+			Example:  endpoint.Example{Request: "/regions/count", Body: drawnExample},
 		},
 		{
 			Path: "/regions/nearby",
@@ -85,8 +117,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Path: "/regions/count",
 			ID:   "getRegionsCount", Tag: "regions", Rank: 4,
 			Summary: "How many regions there are",
-			Doc:     "In a box, a tile or a region, as `/regions/within` has them, or all.",
-			Params:  []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.Types},
+			Doc:     "In a box, a tile, a region or a polygon, as `/regions/within` has them, or all.",
+			Params:  []endpoint.Param{boxParam, endpoint.Tile, listing.Region, polygonParam, listing.Types},
 			Handle:  s.getRegionsCount, Cost: endpoint.Heavy,
 			Answers: endpoint.Content{"application/json": RegionsCount{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},

@@ -31,15 +31,33 @@ func (s *Handlers) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.send(c, q, g, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor, g.GenerationIDs(types...))
+	p := regionPage{List: &l, types: types, limit: limit, cursor: cursor}
+	return s.send(c, q, g, &p, feature.Query{Near: near, Step: web.Step}, g.GenerationIDs(types...))
 }
 
 // getRegionsCount answers GET /regions/count?bbox=&tile=&region=&types=: it counts the regions of
 // every type, or of those in types, in an area or in total.
 func (s *Handlers) getRegionsCount(c echo.Context, q *endpoint.Params) error {
-	of, types := listing.AreaParamsOf(q, "region"), listing.Types.Of(q)
+	of, types := listing.AreaParamsOf(q, "region", "polygon"), listing.Types.Of(q)
 	if q.Err != nil {
 		return q.Err
+	}
+	return s.sendCount(c, q, &of, types)
+}
+
+// postRegionsCount answers POST /regions/count: it counts the regions in the area in the body.
+func (s *Handlers) postRegionsCount(c echo.Context, q *endpoint.Params) error {
+	types := listing.Types.Of(q)
+	of, err := listing.PostedAreaOf(c, q)
+	if err != nil {
+		return err
+	}
+	return s.sendCount(c, q, &of, types)
+}
+
+func (s *Handlers) sendCount(c echo.Context, q *endpoint.Params, of *listing.AreaParams, types []string) error {
+	if err := of.CheckBorder(); err != nil {
+		return err
 	}
 	g, err := ground(q, types)
 	if err != nil {

@@ -2,7 +2,10 @@ package region
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -16,18 +19,19 @@ import (
 	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles"
+	"quadrille/tiles/shape"
 )
 
 // getRegionsWithin answers GET /regions/within?bbox=&tile=&region= with a page of the regions in an
 // area, of every type or of those in types. With bbox=&types=T&id=ID it answers with the part of
 // one region in the box as GeoJSON.
 func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
-	of, types, id := listing.AreaParamsOf(q, "region"), listing.Types.Of(q), idParam.Of(q)
-	limit, cursor := int(limitParam.Of(q)), cursorParam.Of(q)
+	of, types, id := listing.AreaParamsOf(q, "region", "polygon"), listing.Types.Of(q), idParam.Of(q)
+	limit, cursor, shares := int(limitParam.Of(q)), cursorParam.Of(q), sharesParam.Of(q)
 	box, boxed := of.Area.(feature.Box)
 	switch {
-	case of.Area == nil && of.Region == nil:
-		q.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y, or region, such as country:ch.")
+	case of.Area == nil && of.Region == nil && of.Drawn == nil:
+		q.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y, or region, such as country:ch, or polygon.")
 	case idParam.Given(q) && !boxed:
 		q.Refuse("id", "Give bbox with id: the part of a region is that in a box.")
 	case idParam.Given(q) && id == "":
@@ -36,6 +40,8 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 		q.Refuse("types", "Name the one region type that id is of in types.")
 	case idParam.Given(q) && (cursorParam.Given(q) || limitParam.Given(q)):
 		q.Refuse("id", "Leave out limit and cursor: the part of one region is one answer.")
+	case shares && of.Drawn == nil:
+		q.Refuse("shares", "Give either both polygon and shares, or leave shares out.")
 	case cursorParam.Given(q) && cursor == "":
 		q.Refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
 	}
@@ -64,15 +70,43 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 				return err
 			})
 	}
+	return s.sendWithin(c, q, g, &l, &of, types, shares, limit, cursor)
+}
+
+// postRegionsWithin answers POST /regions/within with a page of the regions in the area in the body.
+func (s *Handlers) postRegionsWithin(c echo.Context, q *endpoint.Params) error {
+	types, shares, limit, cursor := listing.Types.Of(q), sharesParam.Of(q), int(limitParam.Of(q)), endpoint.Cursor.Of(q)
+	l := s.newList(c, q, &list)
+	of, err := listing.PostedAreaOf(c, q)
+	if err != nil {
+		return err
+	}
+	g, err := ground(q, types)
+	if err != nil {
+		return err
+	}
+	return s.sendWithin(c, q, g, &l, &of, types, shares, limit, cursor)
+}
+
+// sendWithin answers with a page of the regions in an area.
+func (s *Handlers) sendWithin(c echo.Context, q *endpoint.Params, g *ask.Ground, l *listing.List, of *listing.AreaParams, types []string,
+	shares bool, limit int, cursor string) error {
+	if err := of.CheckBorder(); err != nil {
+		return err
+	}
 	in, err := of.Ground(q.View())
 	if err != nil {
 		return err
 	}
 	query := feature.Query{In: in.Area}
-	if !boxed || withBorders(&l) {
+	if _, boxed := of.Area.(feature.Box); !boxed || withBorders(l) {
 		query.Step = web.Step
 	}
-	return s.send(c, q, g, &l, types, query, limit, cursor, in.AppendGenerationIDs(g.GenerationIDs(types...)))
+	p := regionPage{List: l, types: types, limit: limit, cursor: cursor}
+	if shares {
+		p.measured, l.Schema = of.Drawn, sharesSchema
+	}
+	return s.send(c, q, g, &p, query, in.AppendGenerationIDs(g.GenerationIDs(types...)))
 }
 
 // newList begins a list in the form of the request.
@@ -96,22 +130,27 @@ func ground(q *endpoint.Params, types []string) (*ask.Ground, error) {
 	return g, err
 }
 
-// send answers with a page of the regions of types. The page depends on generations. Queries with a
-// Step share the processors.
-func (s *Handlers) send(
-	c echo.Context, q *endpoint.Params, g *ask.Ground, l *listing.List, types []string, query feature.Query,
-	limit int, cursor string, from []uint64,
-) error {
-	if !withBorders(l) {
+// regionPage is a page of regions of types that is to be written.
+type regionPage struct {
+	*listing.List
+	types    []string
+	limit    int
+	cursor   string
+	measured *shape.Area // with which regions share ground that is told, or nil
+}
+
+// send answers with a page of regions. The page depends on generations. Queries with a Step share the
+// processors.
+func (s *Handlers) send(c echo.Context, q *endpoint.Params, g *ask.Ground, p *regionPage, query feature.Query, from []uint64) error {
+	if !withBorders(p.List) && p.measured == nil {
 		query.Detail = feature.WithoutGeometry
 	}
-	answer := web.Answer{Format: l.Format.Format, ByAccept: !s.form.Given(q), Linked: !l.Format.Object}
+	answer := web.Answer{Format: p.Format.Format, ByAccept: !s.form.Given(q), Linked: !p.Format.Object}
 	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
-			if out.Body, next, err = appendPage(ctx, out.Body, g, l, types, query, limit, cursor); err == nil &&
-				next != "" && !l.Format.Object {
-				s.LinkNext(c, next, l.Format.Name)
+			if out.Body, next, err = p.append(ctx, out.Body, g, query); err == nil && next != "" && !p.Format.Object {
+				s.LinkNext(c, next, p.Format.Name)
 			}
 			return err
 		}
@@ -122,8 +161,12 @@ func (s *Handlers) send(
 	})
 }
 
-// maxPageBytes is the size in bytes at which a page with long borders ends.
-const maxPageBytes = 16 << 20
+const (
+	// maxPageBytes is the size in bytes at which a page with long borders ends.
+	maxPageBytes = 16 << 20
+	// maxMeasured is the number of positions of measured borders at which a page ends.
+	maxMeasured = 500_000
+)
 
 // list describes lists of regions.
 var list = listing.Spec{Name: "regions", List: RegionsWithin{}, Features: RegionsOrPart{}, Item: RegionFeature{}}
@@ -134,6 +177,33 @@ var schema = feature.Schema{
 	{Name: "id", Kind: feature.Text},
 	{Name: "name", Kind: feature.Text},
 	{Name: "type", Kind: feature.Text},
+}
+
+// sharesSchema has also the shares of ground.
+var sharesSchema = schema.Merge(feature.Schema{
+	{Name: "share_of_area", Kind: feature.Number},
+	{Name: "share_of_region", Kind: feature.Number},
+	{Name: "shared_m2", Kind: feature.Number},
+})
+
+// appendShares appends the members of sharesSchema for a region.
+func appendShares(dst []byte, f *feature.Feature, with *shape.Area) (_ []byte, positions int, err error) {
+	g, err := f.Orb()
+	if err != nil {
+		return dst, 0, err
+	}
+	m, err := with.Measure(g)
+	if err != nil {
+		return dst, 0, fmt.Errorf("%s: %w", f.ID, err)
+	}
+	share := func(of float64) float64 {
+		if of > 0 {
+			return math.Round(min(1, m.Shared/of)*1e6) / 1e6
+		}
+		return 0
+	}
+	dst = fmt.Appendf(dst, `,"share_of_area":%v,"share_of_region":%v,"shared_m2":%.0f`, share(m.Area), share(m.Polygons), m.Shared)
+	return dst, m.Positions, nil
 }
 
 func boundsOf(b quadkey.Box) [4]float64 { return [4]float64{b.West, b.South, b.East, b.North} }
@@ -148,19 +218,18 @@ func asked(g *ask.Ground, types []string, q *feature.Query) []feature.Layer {
 	return slices.DeleteFunc(layers, func(l feature.Layer) bool { return l.Info().Check(q) != nil })
 }
 
-// appendPage writes a page of the regions of types. Each has the box around it or, if the request
-// has a box, around its part in that box.
-func appendPage(
-	ctx context.Context, dst []byte, g *ask.Ground, l *listing.List, types []string, q feature.Query, limit int, cursor string,
-) (_ []byte, next string, err error) {
-	of := layersOf(asked(g, types, &q), types)
-	if err := q.Continue(of.Info(), cursor); err != nil {
+// append writes the page. Each region has the box around it or, if the request has a box, around its part in
+// that box.
+func (p *regionPage) append(ctx context.Context, dst []byte, g *ask.Ground, q feature.Query) (_ []byte, next string, err error) {
+	of := layersOf(asked(g, p.types, &q), p.types)
+	if err := q.Continue(of.Info(), p.cursor); err != nil {
 		return dst, "", err
 	}
 	box, within := q.In.(feature.Box)
 	var members []byte
-	dst = l.Begin(dst)
-	next, err = feature.Page(ctx, of, q, limit, func(f *feature.Feature) (err error) {
+	dst = p.Begin(dst)
+	measured := 0
+	next, err = feature.Page(ctx, of, q, p.limit, func(f *feature.Feature) (err error) {
 		typ, _, _ := bytes.Cut(f.Mark, []byte{':'})
 		members = listing.AppendRegion(members[:0], &tiles.Region{Type: string(typ), ID: f.ID, Name: f.Name()})
 		bounds := f.Bounds
@@ -168,13 +237,25 @@ func appendPage(
 			bounds = tiles.ClipBounds(quadkey.Box(box), bounds)
 		}
 		members = feature.AppendBounds(append(members, ','), boundsOf(bounds))
+		if p.measured != nil {
+			var n int
+			if members, n, err = appendShares(members, f, p.measured); err != nil {
+				return err
+			}
+			if measured += n; !withBorders(p.List) {
+				f.Geometry = feature.NoGeometry
+			}
+			if err := cmp.Or(ctx.Err(), web.Step(ctx)); err != nil {
+				return err
+			}
+		}
 		f.Properties = feature.CompactProperties(members[1:])
-		if dst, err = l.Append(dst, f, ""); err == nil && len(dst) >= maxPageBytes {
+		if dst, err = p.Append(dst, f, ""); err == nil && (len(dst) >= maxPageBytes || measured >= maxMeasured) {
 			err = feature.ErrPageFull
 		}
 		return err
 	})
-	return l.End(dst, next), next, err
+	return p.End(dst, next), next, err
 }
 
 // appendCutout writes a FeatureCollection of at most one region. Its foreign member zoom identifies

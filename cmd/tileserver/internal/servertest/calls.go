@@ -19,11 +19,18 @@ import (
 
 // declaredCalls returns the requests for a path, or else the example that its endpoint declares.
 func declaredCalls(o *Operation) (calls []string) {
+	asks := "" // the method in the names of contractCalls
+	if o.Method == http.MethodPost {
+		asks = "POST "
+	}
 	if calls = contractCalls[o.Path]; calls != nil {
 		return calls
 	}
 	for _, e := range DeclaredEndpoints() {
 		if e.ID == o.Members["operationId"] && e.Example.Request != "" {
+			if e.Example.Body != "" {
+				return []string{e.Example.Request + " | Body: " + e.Example.Body}
+			}
 			return []string{e.Example.Request}
 		}
 	}
@@ -34,7 +41,7 @@ func declaredCalls(o *Operation) (calls []string) {
 	// The layer has the points of a collection, so its requests are those of the collection.
 	const collection = "/points/" + toyworld.ShopsCollection + "/"
 	end := strings.NewReplacer("/"+name+"/", "", "{region_type}/{region_id}", "{type}/{id}").Replace(o.Path)
-	for _, call := range contractCalls["/points/{collection}/"+end] {
+	for _, call := range contractCalls[asks+"/points/{collection}/"+end] {
 		if rest, ok := strings.CutPrefix(call, collection); ok {
 			calls = append(calls, "/"+name+"/"+rest)
 		}
@@ -107,6 +114,9 @@ func (f *Server) Call(method, call string) *http.Response {
 	}
 	return f.Do(method, parts[0], headers...)
 }
+
+// drawnBody is a polygon around the continent of the tests' world.
+const drawnBody = `{"type":"Feature","properties":null,"geometry":{"type":"Polygon","coordinates":[[[4,46],[9,46],[9,50],[4,50],[4,46]]]}}`
 
 // contractCalls lists requests by path: first those with a good answer in the tests' worlds, then
 // those that fail. Every path has at least one.
@@ -258,7 +268,33 @@ var contractCalls = map[string][]string{
 		"/regions/within?bbox=4,46,9,50&types=country&id=el",
 		"/regions/within?region=country:wl",
 		"/regions/within?tile=5/16/11&types=state",
+		"/regions/within?polygon=4,46,9,46,9,50&shares=true",
 		"/regions/within?bbox=4,46,9,50&types=country&id=zz",
+	},
+	"POST /regions/within": {
+		"/regions/within | Body: " + drawnBody,
+		"/regions/within?types=country&shares=true&limit=1 | Body: " + drawnBody,
+		"/regions/within?shares=true&format=geojson | Body: " + drawnBody,
+		"/regions/within?types=planet | Body: " + drawnBody,
+		"/regions/within | Body: {}",
+	},
+	"POST /regions/count":   {"/regions/count | Body: " + drawnBody, "/regions/count?types=country | Body: x"},
+	"POST /places/within":   {"/places/within?limit=1 | Body: " + drawnBody, "/places/within?format=geojson&radius=10 | Body: " + drawnBody, "/places/within | Body: x"},
+	"POST /places/count":    {"/places/count | Body: " + drawnBody, "/places/count | Body: null"},
+	"POST /airports/within": {"/airports/within?limit=1 | Body: " + drawnBody, "/airports/within?format=geojson&radius=10 | Body: " + drawnBody, "/airports/within | Body: x"},
+	"POST /airports/count":  {"/airports/count | Body: " + drawnBody, "/airports/count | Body: null"},
+	"POST /stations/within": {"/stations/within?limit=1 | Body: " + drawnBody, "/stations/within?format=geojson&radius=10 | Body: " + drawnBody, "/stations/within | Body: x"},
+	"POST /stations/count":  {"/stations/count | Body: " + drawnBody, "/stations/count | Body: null"},
+	"POST /points/{collection}/within": {
+		"/points/shops/within?limit=2 | Body: " + drawnBody,
+		"/points/drivers/within?format=ndjson | Body: " + drawnBody,
+		"/points/shops/within?radius=1000&sort=-price&category=cafe | Body: {\"type\":\"LineString\",\"coordinates\":[[5,47],[6,48]]}",
+		"/points/shops/within | Body: {\"type\":\"LineString\",\"coordinates\":[[5,47],[6,48]]}",
+	},
+	"POST /points/{collection}/count": {
+		"/points/shops/count?category=cafe | Body: " + drawnBody,
+		"/points/shops,drivers/count | Body: " + drawnBody,
+		"/points/shops/count | Body: [1,2]",
 	},
 	"/regions/nearby": {
 		"/regions/nearby?lat=48&lon=6",
@@ -277,6 +313,7 @@ var contractCalls = map[string][]string{
 		"/places/within?bbox=5,45,11,48.5&limit=2",
 		"/places/within?tile=4/8/5",
 		"/places/within?tile=4/8/5&format=geojson",
+		"/places/within?polygon=8,47&radius=100000&limit=1",
 		"/places/within",
 	},
 	"/places/search": {
@@ -475,6 +512,7 @@ var contractCalls = map[string][]string{
 	"/points/{collection}/within": {
 		"/points/shops/within?bbox=4,46,9,50",
 		"/points/shops/within?tile=4/8/5&sort=-price&limit=2",
+		"/points/shops/within?polygon=LINESTRING(5%2047,6%2048)&radius=1000",
 		"/points/drivers/within?tile=0/0/0&format=ndjson",
 		"/points/shops/within?bbox=4,46,6,50&format=ndjson&-open=",
 		"/points/shops/within",

@@ -55,7 +55,7 @@ func bodiless(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		LeaveBody(c)
 		if c.Request().ContentLength > maxRequestBody {
-			return errBodyTooLarge
+			return ErrBodyTooLarge
 		}
 		return h(c)
 	}

@@ -21,7 +21,7 @@ var (
 	// errNothing is matched if an empty answer has the status 404.
 	errNothing      = errors.New("there is nothing")
 	ErrFormat       = errors.New("format is not offered")
-	errBodyTooLarge = errors.New("request body is too large")
+	ErrBodyTooLarge = errors.New("request body is too large")
 	ErrBusy         = errors.New("too many requests at once")
 	errBodyCoding   = errors.New("coding of the request body is not offered")
 	errBodyCorrupt  = errors.New("request body is damaged")
@@ -96,7 +96,7 @@ var kinds = []ProblemKind{
 		Detail: "Check the path; /docs describes every endpoint."},
 	{Err: errMethod, Status: http.StatusMethodNotAllowed, Type: "method-not-allowed", Title: "The method is not offered here",
 		Detail: "Use one of the methods the Allow header lists."},
-	{Err: errBodyTooLarge, Status: http.StatusRequestEntityTooLarge, Type: "body-too-large", Title: "The request body is too large",
+	{Err: ErrBodyTooLarge, Status: http.StatusRequestEntityTooLarge, Type: "body-too-large", Title: "The request body is too large",
 		Detail: "Send the request without a body."},
 	{Err: errBodyCoding,
 		Status: http.StatusUnsupportedMediaType,

@@ -37,8 +37,8 @@ func (w *Where) UnmarshalText(text []byte) error {
 		}
 		return err
 	}
-	if len(f.Boxes()) > 0 {
-		return errors.New("S_INTERSECTS is not for --where; give the box by --bbox W,S,E,N")
+	if len(f.Areas()) > 0 {
+		return errors.New("geometries are not for --where; give the box by --bbox W,S,E,N")
 	}
 	if w.test, w.names = f.Test, f.Properties(); len(w.names) == 0 {
 		return fmt.Errorf("%s names no property; write a comparison such as subtype = 'county'", w.text)

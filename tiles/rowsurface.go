@@ -3,50 +3,13 @@ package tiles
 import (
 	"math"
 
-	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
+	"quadrille/tiles/internal/sphere"
 )
-
-// arcOf returns the length in metres of an angle in degrees.
-func arcOf(degrees float64) float64 { return degrees * math.Pi / 180 * quadkey.EarthRadius }
-
-// vec is a point in space. The globe is the unit sphere around the origin.
-type vec struct{ x, y, z float64 }
-
-func sphereAt(lon, lat float64) vec {
-	sin, cos := math.Sincos(lat * math.Pi / 180)
-	if math.Abs(lat) > 45 {
-		// Near the pole this form keeps all digits.
-		cos = math.Sin((90 - math.Abs(lat)) * math.Pi / 180)
-	}
-	return onSphere(lon*math.Pi/180, sin, cos)
-}
-
-func onSphere(lon, sin, cos float64) vec {
-	sinLon, cosLon := math.Sincos(lon)
-	return vec{cos * cosLon, cos * sinLon, sin}
-}
-
-// toChord returns the distance in space to the nearest point of the chord a–b.
-func (v vec) toChord(a, b vec) float64 {
-	d, w := vec{b.x - a.x, b.y - a.y, b.z - a.z}, vec{v.x - a.x, v.y - a.y, v.z - a.z}
-	t := 0.0
-	if l := d.x*d.x + d.y*d.y + d.z*d.z; l > 0 {
-		t = max(0, min(1, (w.x*d.x+w.y*d.y+w.z*d.z)/l))
-	}
-	w = vec{w.x - t*d.x, w.y - t*d.y, w.z - t*d.z}
-	return math.Sqrt(w.x*w.x + w.y*w.y + w.z*w.z)
-}
-
-// chordOf returns the chord on the unit sphere that spans an arc in metres. metresOf is its
-// inverse.
-func chordOf(metres float64) float64 { return 2 * math.Sin(metres/(2*quadkey.EarthRadius)) }
-
-func metresOf(chord float64) float64 { return 2 * quadkey.EarthRadius * math.Asin(min(1, chord/2)) }
 
 // surface maps the coordinates of a row to the unit sphere.
 type surface interface {
-	at(x, y float64) vec
+	at(x, y float64) sphere.Vec
 	// bend bounds the distance of the image of a straight edge from the chord between its ends. An
 	// arc γ(t) with t from 0 to 1 stays within max|γ″|/8.
 	bend(e plain) float64
@@ -57,9 +20,9 @@ const unitAngle = 2 * math.Pi / grid.WorldSize // radians of longitude in a unit
 // tileEdges maps the edges of the tile whose north-west corner is x0, y0 to the sphere.
 type tileEdges struct{ x0, y0 float64 }
 
-func (t *tileEdges) at(x, y float64) vec {
+func (t *tileEdges) at(x, y float64) sphere.Vec {
 	sin, cos := mercatorSincos(t.y0 + y)
-	return onSphere((t.x0+x)*unitAngle-math.Pi, sin, cos)
+	return sphere.On((t.x0+x)*unitAngle-math.Pi, sin, cos)
 }
 
 // mercatorSincos returns sine and cosine of the latitude at y: the hyperbolic
@@ -88,13 +51,13 @@ func (t *tileEdges) bend(e plain) float64 {
 // is y0.
 type polarEdges struct{ y0 float64 }
 
-func (p *polarEdges) at(x, y float64) vec {
+func (p *polarEdges) at(x, y float64) sphere.Vec {
 	lat := math.Pi/2 - (p.y0+y)*unitAngle
 	cos := math.Sin((p.y0 + y) * unitAngle)
 	if lat < 0 {
 		cos = math.Sin((grid.WorldSize/2 - p.y0 - y) * unitAngle)
 	}
-	return onSphere(x*unitAngle-math.Pi, math.Sin(lat), cos)
+	return sphere.On(x*unitAngle-math.Pi, math.Sin(lat), cos)
 }
 
 // In plate carrée |γ″| ≤ φ′² + 2|φ′λ′| + cos φ·λ′².
