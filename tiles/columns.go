@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -190,6 +191,36 @@ func (t *TypeMeta) ColumnFields() (fields feature.Schema) {
 		}
 		if f.Kind != feature.Texts {
 			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// FieldTypes are TileJSON's names of kinds of properties. Properties of other kinds are not in vector
+// tiles.
+var FieldTypes = map[feature.Kind]string{
+	feature.Text:     "String",
+	feature.RegionID: "String",
+	feature.Time:     "String",
+	feature.Number:   "Number",
+	feature.Integer:  "Number",
+	feature.Boolean:  "Boolean",
+	feature.Any:      "Mixed",
+}
+
+// FieldsWith returns the attributes of the type's polygons, or of its lines, and their types in TileJSON
+// form, with those of columns.
+func (t *TypeMeta) FieldsWith(columns []string) map[string]string {
+	fields := map[string]string{layout.TagID: "String", layout.TagName: "String"}
+	if !t.IsLines {
+		fields = maps.Clone(t.Fields)
+	}
+	if fields == nil { // of older versions
+		fields = map[string]string{}
+	}
+	for _, f := range t.ColumnFields() {
+		if slices.Contains(columns, f.Name) {
+			fields[f.Name] = FieldTypes[f.Kind]
 		}
 	}
 	return fields

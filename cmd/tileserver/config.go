@@ -338,12 +338,14 @@ func (c *config) Validate() error {
 }
 
 // responseBytes returns the share of the cache for finished tiles. regionBytes is that for the regions at points,
-// nearestBytes that for what is nearest to points, and storeBytes that for blocks of the store.
+// nearestBytes that for what is nearest to points, fieldBytes that for properties of
+// regions in tiles, and storeBytes that for blocks of the store.
 func (c *config) responseBytes() int64 { return int64(c.Cache) * 3 / 8 }
 func (c *config) regionBytes() int64   { return int64(c.Cache) * 3 / 16 }
 func (c *config) nearestBytes() int64  { return int64(c.Cache) / 16 }
+func (c *config) fieldBytes() int64    { return int64(c.Cache) / 16 }
 func (c *config) storeBytes() int64 {
-	return int64(c.Cache) - c.responseBytes() - c.regionBytes() - c.nearestBytes()
+	return int64(c.Cache) - c.responseBytes() - c.regionBytes() - c.nearestBytes() - c.fieldBytes()
 }
 
 // columnBytes bounds the columns of points, which are taken beside --cache when they are needed.

@@ -51,6 +51,7 @@ func runServer(ctx context.Context, cfg *config, stdout, stderr io.Writer) error
 // closes them in reverse order after the last request. log writes to lines.
 func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQueue, stdout io.Writer) (err error) {
 	tiles.SetCacheBytes(cfg.regionBytes())
+	tiles.SetColumnBytes(cfg.fieldBytes())
 	places.SetCacheBytes(cfg.nearestBytes())
 	points.SetColumnBytes(cfg.columnBytes())
 	cache := pebblestore.NewCache(cfg.blockCacheBytes())

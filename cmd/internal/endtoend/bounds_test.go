@@ -32,6 +32,9 @@ var told = []struct {
 	{regexp.MustCompile(`At most ([\d,]+) columns, 4 MiB of values a row`), []string{"cmd/ingest/internal/source/workbook/workbook.go maxColumns"}},
 	{regexp.MustCompile(`at most (64) MiB and 1,000 columns, of 256 KiB each`), nil}, // jsonrecords' maxRecord, in bytes
 	{regexp.MustCompile(`at most ([\d,]+) rows and about 1 MiB`), []string{"cmd/internal/geoparquet/geoparquet.go maxGroupRows"}},
+	{regexp.MustCompile(`at most ([\d,]+): vector tiles`), []string{"tiles/columns.go MaxColumns"}},
+	{regexp.MustCompile(`at most ([\d,]+), and about ([\d,]+) bytes a region`), []string{"tiles/columns.go MaxColumns", "cmd/ingest/internal/job/boundaries/tileproperties.go maxMeanBytes"}},
+	{regexp.MustCompile(`at most ([\d,]+) pixels a side`), []string{"cmd/tileserver/internal/tile/static.go maxSide"}},
 	{regexp.MustCompile(`at most ([\d,]+) fences`), []string{"ask/fence/fence.go MaxFences"}},
 	{
 		regexp.MustCompile(`at most ([\d,]+) hooks of ([\d,]+) fences each`),

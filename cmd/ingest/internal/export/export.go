@@ -119,6 +119,9 @@ func Write(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, path strin
 		return Stats{}, fmt.Errorf("zooms %d to %d cannot be exported: give two of 0 to %d, the lower first", o.MinZoom, o.MaxZoom, tiles.MaxZoom)
 	}
 	d, err := describe(ctx, r, m, o)
+	if err == nil {
+		o.Layers, err = withColumns(ctx, r, o.Layers)
+	}
 	if err != nil {
 		return Stats{}, err
 	}
@@ -149,6 +152,26 @@ func Write(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, path strin
 		}
 		return w.Finish(rows)
 	})
+}
+
+// withColumns returns the selectors with the properties that tiles have unless a request names others.
+func withColumns(ctx context.Context, r *tiles.Reader, layers []tiles.Selector) ([]tiles.Selector, error) {
+	layers = slices.Clone(layers)
+	for _, t := range r.Types() {
+		if len(t.Columns) == 0 || !slices.ContainsFunc(layers, func(l tiles.Selector) bool { return l.Type == t.Name }) {
+			continue
+		}
+		columns, err := r.Columns(ctx, t.Name, t.Columns)
+		if err != nil {
+			return nil, err
+		}
+		for i := range layers {
+			if layers[i].Type == t.Name {
+				layers[i].Columns = columns
+			}
+		}
+	}
+	return layers, nil
 }
 
 // archive is the common interface of the formats. A content is put once, and then assigned to
@@ -383,10 +406,10 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 			d.VectorLayers = append(d.VectorLayers, vectorLayer{id, text, fields, o.MinZoom, o.MaxZoom})
 		}
 		if t.IsLines {
-			layer(t.Name+"_line", "Lines of type "+t.Name, map[string]string{"id": "String", "name": "String"})
+			layer(t.Name+"_line", "Lines of type "+t.Name, t.FieldsWith(t.Columns))
 			continue
 		}
-		layer(t.Name, "Regions of type "+t.Name, t.Fields)
+		layer(t.Name, "Regions of type "+t.Name, t.FieldsWith(t.Columns))
 		if m.SchemaVersion > 1 {
 			layer(t.Name+"_line", "Borders of type "+t.Name, map[string]string{"left": "String", "right": "String"})
 			layer(t.Name+"_label", "Label points of type "+t.Name, t.LabelFields())

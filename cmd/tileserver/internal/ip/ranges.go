@@ -2,6 +2,7 @@ package ip
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -95,6 +96,12 @@ func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) 
 			p.Refuse(rangesContinentParam.Name, "Set continent to some of AF, AN, AS, EU, NA, OC and SA, joined by commas.")
 		}
 	}
+	for _, codes := range []*[]string{&q.countries, &q.continents} {
+		slices.Sort(*codes)
+		*codes = slices.Compact(*codes)
+	}
+	slices.Sort(q.asns)
+	q.asns = slices.Compact(q.asns)
 	q.name = q.setName()
 	return q, p.Err
 }
@@ -111,10 +118,14 @@ func (q *rangesQuery) setName() string {
 		systems = append(systems, strconv.FormatUint(uint64(n), 10))
 	}
 	var all, numbers []string
+	sum := web.HashStart
 	add := func(kind, first, other string, codes []string) {
 		if len(codes) > 0 {
 			all = append(all, first+strings.ToLower(strings.Join(codes, "_"+other)))
 			numbers = append(numbers, kind+"_x"+strconv.Itoa(len(codes)))
+			for _, code := range codes {
+				sum = sum.Bytes(kind).Bytes(code)
+			}
 		}
 	}
 	add("country", "country_", "", q.countries)
@@ -123,8 +134,9 @@ func (q *rangesQuery) setName() string {
 	if name := strings.Join(all, "_"); len(name) <= most {
 		return name
 	}
+	mark := fmt.Sprintf("_%06x", uint64(sum)>>40) // other lists have another name
 	name := strings.Join(numbers, "_")
-	return name[:min(len(name), most)]
+	return name[:min(len(name), most-len(mark))] + mark
 }
 
 func (q *rangesQuery) form() web.Format {
@@ -189,7 +201,7 @@ func (s *Handlers) getRanges(c echo.Context, p *endpoint.Params) error {
 			}
 			w.span = ipgeo.Span{First: res.First, Last: res.Last}
 		}
-		if len(missing) > 0 {
+		if len(missing) > 0 && !w.wrote { // what is known of the others is sent already
 			return noCountry(missing[0])
 		}
 		if err := w.flush(); err != nil {
@@ -205,12 +217,13 @@ var mikrotik = map[string]string{"4": "/ip firewall address-list", "6": "/ipv6 f
 
 // rangesWriter writes networks in a format.
 type rangesWriter struct {
-	out  *web.Stream
-	q    *rangesQuery
-	span ipgeo.Span // not yet written
-	some bool       // network is written, since the set began
-	sets string     // versions of IP whose sets have not begun yet
-	open bool       // a set of nftables is
+	out   *web.Stream
+	q     *rangesQuery
+	span  ipgeo.Span // not yet written
+	some  bool       // network is written, since the set began
+	wrote bool       // network is written at all
+	sets  string     // versions of IP whose sets have not begun yet
+	open  bool       // a set of nftables is
 }
 
 func newRangesWriter(out *web.Stream, q *rangesQuery) *rangesWriter {
@@ -265,7 +278,7 @@ func (w *rangesWriter) flush() error {
 		case "mikrotik":
 			w.text(mikrotik[version], " add list=", w.q.name, " address=")
 		}
-		w.some = true
+		w.some, w.wrote = true, true
 		w.out.Body = append(p.AppendTo(w.out.Body), end...)
 		if w.q.format == "json" || w.q.format == "nft" { // a comma comes first
 			if w.out.Full() {

@@ -123,9 +123,9 @@ add -exist as3320_6 2a00:2::/31
 		{"continent=AF,OC&asn=680", "text/plain;charset=UTF-8", ""},
 		{"country=de&format=nginx", "text/plain;charset=UTF-8", "2.0.0.0/23 1;\n2.0.3.1/32 1;\n2.0.3.2/32 1;\n2a00:1::/32 1;\n2a00:2::/31 1;\n"},
 		{"country=eu,de,at&asn=680,3320&version=6&format=mikrotik", "text/plain;charset=UTF-8",
-			"/ipv6 firewall address-list add list=country_x3_as_x2 address=2a00:2::/31\n"},
+			"/ipv6 firewall address-list add list=country_x3_as_x2_ab6cfc address=2a00:2::/31\n"},
 		{"country=DE,AT,CH,FR,IT,ES,PT,NL,BE,LU&asn=680&version=4&format=ipset", "text/plain;charset=UTF-8",
-			"create -exist country_x10_as_x1_4 hash:net family inet maxelem 16777216\nadd -exist country_x10_as_x1_4 2.0.1.0/24\n"},
+			"create -exist country_x10_as_x1_9a5133_4 hash:net family inet maxelem 16777216\nadd -exist country_x10_as_x1_9a5133_4 2.0.1.0/24\n"},
 	} {
 		res := f.Get("/ip/ranges?" + c.query)
 		if got := servertest.Body(t, res); res.StatusCode != 200 || got != c.want || res.Header.Get("Content-Type") != c.contentType {

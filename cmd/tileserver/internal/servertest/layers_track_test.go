@@ -31,7 +31,9 @@ func TestTracksInOtherForms(t *testing.T) {
 			}
 		}
 	}
-	at := func(lat, lon float64) live.Write { return live.Write{Kind: live.Put, Lat: lat, Lon: lon, Properties: []byte("{}")} }
+	at := func(lat, lon float64) live.Write {
+		return live.Write{Kind: live.Put, Lat: lat, Lon: lon, Properties: []byte("{}")}
+	}
 	write(at(1, 20), at(1.5, 20.25), live.Write{Kind: live.Delete}, at(2, 21))
 	path := "/points/drivers/" + url.PathEscape(id) + "/track"
 	var line struct {

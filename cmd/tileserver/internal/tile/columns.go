@@ -148,7 +148,7 @@ func (v *view) joinOf(name string) (collection string, property feature.Field, o
 		return "", property, false
 	}
 	property, ok = c.LayerInfo.Schema.Lookup(rest)
-	return collection, property, ok && fieldTypes[property.Kind] != ""
+	return collection, property, ok && tiles.FieldTypes[property.Kind] != ""
 }
 
 // stateOfJoin returns a number for the state of a collection, or 0 if it changes at any time.

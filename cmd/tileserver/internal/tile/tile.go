@@ -270,7 +270,9 @@ func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *lay
 	case web.FormatMVT:
 		return appendPoints(s.withHeavy(ctx, v, set, f), dst, v, live, t)
 	case web.FormatMLT:
-		return appendMLT(dst, func(layers []byte) ([]byte, error) { return appendPoints(s.withHeavy(ctx, v, set, f), layers, v, live, t) })
+		return appendMLT(dst, func(layers []byte) ([]byte, error) {
+			return appendPoints(s.withHeavy(ctx, v, set, f), layers, v, live, t)
+		})
 	}
 	dst = dst[:len(dst)-len(listing.CollectionTail)]
 	return appendPointFeatures(s.withHeavy(ctx, v, set, f), dst, v, live, t)

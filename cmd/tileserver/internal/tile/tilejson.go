@@ -289,15 +289,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 // regionLayers returns the vector layers of a region type: its polygons, borders and labels, or
 // only its lines.
 func (set *layerSet) regionLayers(t tiles.TypeMeta, joined []joinedColumns) []vectorLayer {
-	fields := map[string]string{} // required, if only as an empty object
-	if maps.Copy(fields, t.Fields); t.IsLines {
-		fields = map[string]string{"id": "String", "name": "String"}
-	}
-	for _, f := range t.ColumnFields() {
-		if slices.Contains(set.columns[t.Name], f.Name) {
-			fields[f.Name] = fieldTypes[f.Kind]
-		}
-	}
+	fields := t.FieldsWith(set.columns[t.Name])
 	layer := func(suffix string, dimension int, description string, fields map[string]string) vectorLayer {
 		return vectorLayer{
 			ID:          t.Name + suffix,
@@ -316,7 +308,7 @@ func (set *layerSet) regionLayers(t tiles.TypeMeta, joined []joinedColumns) []ve
 	}
 	for _, j := range joined {
 		for _, f := range j.fields {
-			fields[j.collection+"."+f.Name] = fieldTypes[f.Kind]
+			fields[j.collection+"."+f.Name] = tiles.FieldTypes[f.Kind]
 		}
 	}
 	if t.IsLines {
@@ -347,24 +339,13 @@ func escapeLayers(list string) string {
 	return b.String()
 }
 
-// fieldTypes are TileJSON's names of kinds of properties. Properties of other kinds are not in
-// vector tiles.
-var fieldTypes = map[feature.Kind]string{
-	feature.Text:    "String",
-	feature.Time:    "String",
-	feature.Number:  "Number",
-	feature.Integer: "Number",
-	feature.Boolean: "Boolean",
-	feature.Any:     "Mixed",
-}
-
 // describePoints returns the TileJSON vector layer of a layer of points.
 func (set *layerSet) describePoints(name string, about *feature.Info) vectorLayer {
 	l := vectorLayer{ID: name, collection: name, MaxZoom: dataZoom}
 	if d := about.Drawing; d != nil {
 		l.Fields, l.Description = map[string]string{"id": "Number"}, d.Description
 		for _, f := range d.Attributes {
-			l.Fields[f.Name] = fieldTypes[f.Kind]
+			l.Fields[f.Name] = tiles.FieldTypes[f.Kind]
 		}
 		return l
 	}
@@ -377,8 +358,8 @@ func (set *layerSet) describePoints(name string, about *feature.Info) vectorLaye
 	}
 	for _, f := range about.Schema {
 		_, own := l.Fields[f.Name]
-		if chosen := set.fields == nil || f.Name == "name" || slices.Contains(set.fields, f.Name); chosen && !own && fieldTypes[f.Kind] != "" {
-			l.Fields[f.Name] = fieldTypes[f.Kind]
+		if chosen := set.fields == nil || f.Name == "name" || slices.Contains(set.fields, f.Name); chosen && !own && tiles.FieldTypes[f.Kind] != "" {
+			l.Fields[f.Name] = tiles.FieldTypes[f.Kind]
 		}
 	}
 	l.MaxZoom = pointsZoom

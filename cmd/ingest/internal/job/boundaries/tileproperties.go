@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,22 +133,30 @@ func toNumbers(l *build.Layer, name string) error {
 			if f.Properties[j].Name != name || !ok {
 				continue
 			}
-			text = strings.TrimSpace(text)
+			if text = strings.TrimSpace(text); isEmptyNumber(text) {
+				f.Properties[j].Value = ""
+				continue
+			}
 			if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 				f.Properties[j].Value = n
-			} else if n, err := strconv.ParseFloat(text, 64); err == nil {
+			} else if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
 				f.Properties[j].Value = n
-			} else if text != "" {
+			} else {
 				return fmt.Errorf("%s %s: %s is %s, which is no number: leave :number out of --property, or correct the file",
 					l.Type, f.ID, name, source.Excerpt(text))
 			}
 		}
 		f.Properties = slices.DeleteFunc(f.Properties, func(p build.Property) bool {
 			text, ok := p.Value.(string)
-			return ok && p.Name == name && strings.TrimSpace(text) == ""
+			return ok && p.Name == name && text == ""
 		})
 	}
 	return nil
+}
+
+// isEmptyNumber reports whether a text stands for no number, as in tables.
+func isEmptyNumber(text string) bool {
+	return source.EmptyWords.Has([]byte(text)) || text == ""
 }
 
 // usual returns the columns of tiles by type. said are those that the user names: for the layers that

@@ -46,6 +46,8 @@ func TestTilesHaveChosenProperties(t *testing.T) {
 		{properties: []string{strings.Join(many, ","), `"p0":1`}, named: []feature.Field{{Name: "p3"}}, columns: "[p3]"},
 		{properties: []string{`"list":[1]`, `"code2":"W1"`}, columns: "[]"},
 		{properties: []string{`"pop":"12"`, `"pop":" "`, `"pop":"1.5"`}, named: []feature.Field{{Name: "pop", Kind: feature.Number}}, columns: "[pop]"},
+		{properties: []string{`"pop":"nan"`, `"pop":"-7"`, `"pop":"N/A"`}, named: []feature.Field{{Name: "pop", Kind: feature.Number}}, columns: "[pop]"},
+		{properties: []string{`"pop":"inf"`}, named: []feature.Field{{Name: "pop", Kind: feature.Number}}, err: `which is no number`},
 		{properties: []string{`"pop":"12 k"`}, named: []feature.Field{{Name: "pop", Kind: feature.Number}}, err: `ward W0: pop is "12 k", which is no number`},
 		{properties: []string{`"list":[1]`}, named: []feature.Field{{Name: "list"}}, err: "--property list: no such property in ward"},
 	} {

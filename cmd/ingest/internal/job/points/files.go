@@ -3,12 +3,13 @@ package points
 import (
 	"errors"
 	"fmt"
-	"github.com/paulmach/orb"
 	"iter"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/paulmach/orb"
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/features"

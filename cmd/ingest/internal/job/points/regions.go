@@ -2,6 +2,7 @@ package points
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,8 +97,12 @@ func openRegional(ctx context.Context, c *dataset.Catalog, typ, told string) (_ 
 }
 
 // regionKey returns the form in which a value of a row and one of a region are compared: without case,
-// accents and punctuation, and numbers without leading zeros, which spreadsheets lose.
+// accents and punctuation, and numbers without leading zeros, which spreadsheets lose, and without the
+// fraction .0, which they add.
 func regionKey(text string) string {
+	if whole, ok := strings.CutSuffix(strings.TrimSpace(text), ".0"); ok && strings.Trim(whole, "0123456789") == "" {
+		text = whole
+	}
 	key := string(search.Fold(nil, text))
 	if short := strings.TrimLeft(key, "0"); short != "" && strings.Trim(short, "0123456789") == "" {
 		return short
@@ -145,29 +150,45 @@ func (r *regional) choose(ctx context.Context, path string, rows [][]source.Memb
 	if r.told != "" && !slices.Contains(names, r.told) {
 		return fmt.Errorf("%s: there is no column %s, as --id says; there are %s", path, source.Excerpt(r.told), columnname.List(names))
 	}
-	found := map[pair]int{}
+	// A value that several regions have, such as the country of states, names none of them.
+	regions := map[pair]map[string]int{}
 	for f, err := range r.layer.Features(ctx, &feature.Query{Detail: feature.WithoutGeometry}) {
 		if err != nil {
 			return err
 		}
 		for property, text := range keyed(f) {
-			for _, column := range columns[regionKey(text)] {
-				found[pair{property, column}]++
+			key := regionKey(text)
+			for _, column := range columns[key] {
+				of := regions[pair{property, column}]
+				if of == nil {
+					of = map[string]int{}
+					regions[pair{property, column}] = of
+				}
+				of[key]++
 			}
 		}
 	}
 	var best pair
+	found := map[pair]int{}
 	rank := func(p pair) int { return slices.Index([]string{"", "name", "id"}, p.property) + 1 } // among equals the id
+	for p, of := range regions {
+		for _, n := range of {
+			if n == 1 {
+				found[p]++
+			}
+		}
+	}
 	for p, n := range found {
-		if most := found[best]; n > most || n == most && (rank(p) > rank(best) || rank(p) == rank(best) && p.property+p.column < best.property+best.column) {
+		if best.column == "" || cmp.Or(cmp.Compare(n, found[best]), cmp.Compare(slices.Index(names, best.column), slices.Index(names, p.column)),
+			cmp.Compare(rank(p), rank(best)), cmp.Compare(best.property, p.property)) > 0 {
 			best = p
 		}
 	}
-	if best.column == "" || r.told == "" && 2*found[best] < distinct[best.column] { // a few numbers are codes by chance
+	if best.column == "" || r.told == "" && 2*len(regions[best]) < distinct[best.column] { // a few numbers are codes by chance
 		return fmt.Errorf("%s: %w of %s: no column has their ids, codes or names; there are %s; name one by --id, or ingest the layer "+
 			"that they are of", path, ErrNoRegions, r.layer.Info().Name, columnname.List(names))
 	}
-	r.column, r.by, r.byKey = best.column, best.property, map[string]regionOf{}
+	r.column, r.by, r.byKey, r.names = best.column, best.property, map[string]regionOf{}, nil
 	for f, err := range r.layer.Features(ctx, &feature.Query{Detail: feature.WithoutGeometry}) {
 		if err != nil {
 			return err
@@ -241,6 +262,15 @@ func (r *regional) rows(ctx context.Context, path string, rep job.Reporter, in i
 	}
 }
 
+// few lists some ids.
+func few(ids []string) string {
+	const most = 5
+	if len(ids) > most {
+		return columnname.List(ids[:most]) + " and " + strconv.Itoa(len(ids)-most) + " more"
+	}
+	return columnname.List(ids)
+}
+
 // place returns the region that a row names, or why there is none.
 func (r *regional) place(members []source.Member) (of regionOf, reason, detail string) {
 	i := slices.IndexFunc(members, func(m source.Member) bool { return m.Name == r.column })
@@ -260,7 +290,7 @@ func (r *regional) place(members []source.Member) (of regionOf, reason, detail s
 		return of, reasonNoRegion, detail
 	case len(of.others) > 1:
 		return of, reasonHomonym, fmt.Sprintf("%s is %s, which are %s: use a column of ids or codes", r.column, source.Excerpt(text),
-			columnname.List(of.others))
+			few(of.others))
 	}
 	return of, "", ""
 }

@@ -21,7 +21,7 @@ func TestValuesOfRegions(t *testing.T) {
 	c := jobtest.Catalog(t)
 	var regions []string
 	for i, name := range []string{"Aarau", "Zürich", "Buchs", "Buchs", "Genève"} {
-		regions = append(regions, fmt.Sprintf(`{"type":"Feature","properties":{"gemeinde":"CH-%[1]d","name":%[2]q,"bfs":"00%[1]d1"},"geometry":`+
+		regions = append(regions, fmt.Sprintf(`{"type":"Feature","properties":{"gemeinde":"CH-%[1]d","name":%[2]q,"bfs":"00%[1]d1","kind":"village"},"geometry":`+
 			`{"type":"Polygon","coordinates":[[[%[1]d,0],[%[1]d.5,0],[%[1]d.5,1],[%[1]d,0]]]}}`, i, name))
 	}
 	file := testfile.WriteTemp(t, "regions.geojson", `{"type":"FeatureCollection","features":[`+strings.Join(regions, ",")+`]}`)
@@ -41,6 +41,9 @@ func TestValuesOfRegions(t *testing.T) {
 		{what: "a homonym and a stranger", file: "d.csv", text: "name,v\nBuchs,1\nZurch,2\nAarau,3\n", want: `CH-0 {"name":"Aarau","v":3}`,
 			bad: reasonHomonym + " 1 " + reasonNoRegion + " 1"},
 		{what: "a column that is told", file: "e.csv", text: "id,name,v\nCH-0,Zürich,1\n", told: "name", want: `CH-1 {"id":"CH-0","name":"Zürich","v":1}`},
+		{what: "a value that all regions have", file: "h.csv", text: "State,Kind,v\nAarau,village,1\nGenève,village,2\nBern,village,3\n",
+			want: `CH-0 {"State":"Aarau","Kind":"village","v":1} CH-4 {"State":"Genève","Kind":"village","v":2}`, bad: reasonNoRegion + " 1"},
+		{what: "codes as measured numbers", file: "i.csv", text: "code,v\n1.0,11\n41.0,1\n", want: `CH-0 {"code":"1.0","v":11} CH-4 {"code":"41.0","v":1}`},
 		{what: "no column that is told", file: "f.csv", text: "id,v\nCH-0,1\n", told: "code", err: "there is no column \"code\", as --id says; there are \"id\""},
 		{what: "no column", file: "g.csv", text: "who,v\nx,1\ny,99\nz,98\n", err: "rows name no regions of commune: no column has their ids, codes or names; there are"},
 	} {
