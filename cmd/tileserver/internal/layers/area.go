@@ -30,6 +30,10 @@ func (l *list) sendCount(c echo.Context, p *endpoint.Params, of func() (listing.
 	if err != nil {
 		return err
 	}
+	t, err := q.readTally(p)
+	if err != nil {
+		return err
+	}
 	in, err := of()
 	if err != nil {
 		return err
@@ -40,10 +44,6 @@ func (l *list) sendCount(c echo.Context, p *endpoint.Params, of func() (listing.
 	}
 	q.from = where.AppendGenerationIDs(q.from)
 	q.turns = true // without an index, counting reads everything
-	t, err := q.readTally(p)
-	if err != nil {
-		return err
-	}
 	return q.reply(web.Answer{Format: t.format()}, func(ctx context.Context, out *web.Scratch) error {
 		counts := make([]int64, len(q.asked))
 		sum := int64(0)

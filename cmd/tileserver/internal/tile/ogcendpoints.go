@@ -82,7 +82,8 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 		tile.Summary += ", drawn"
 		tile.Doc = "The tile that `/tiles` has, whose x is the column and whose y is the row. There are all zooms."
 		tile.Params[5], tile.Answers, tile.Empty = fMapTileParam, endpoint.Content{"image/png": nil}, ""
-		tile.Params = tile.Params[:len(tile.Params)-1] // pictures show no properties
+		// Pictures show no properties.
+		tile.Params = slices.DeleteFunc(tile.Params, func(p endpoint.Param) bool { return p == endpoint.Param(fieldsParam) })
 	}
 	list := []endpoint.Endpoint{
 		{

@@ -57,7 +57,7 @@ var _ = added.Add(func(s *Handlers) endpoint.Endpoint {
 		Doc: "For a page, a mail or a document: the tiles of the layers around a middle, in a box or around pins, in one picture. " +
 			"What is to be credited is in the TileJSON of the layers, and belongs beside the picture.",
 		Params: []endpoint.Param{s.layersParam(), centerParam, staticZoomParam, staticBoxParam, sizeParam, pinParam, scaleParam, pictureThemeParam, endpoint.Names},
-		Handle: s.getStatic, Cost: endpoint.Mixed,
+		Handle: s.getStatic, Cost: endpoint.Heavy,
 		Answers: endpoint.Content{"image/png": nil}, CachePolicy: endpoint.CacheTagged,
 		Problems: []string{"bad-parameter", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
 		Example:  endpoint.Example{Request: "/static/country.png?center=47.37,8.54&zoom=5&size=300x200&pin=47.37,8.54"},
@@ -122,10 +122,17 @@ func (s *Handlers) getStatic(c echo.Context, q *endpoint.Params) error {
 func (s *Handlers) tileOf(ctx context.Context, v *view, set *layerSet, t quadkey.Tile, f web.Format, look uint8, live bool) (image.Image, error) {
 	key, _, _ := s.keyOf(v, set, t, f, nil)
 	key.theme = look
+	left := mostNames
+	v.naming.left = &left
+	ctx = s.withHeavy(ctx, v, set, f)
 	if !live {
 		a := web.Answer{Format: f, Tag: key.tag()}
-		res, err := s.kept.Get(ctx, key, func(ctx context.Context, out *web.Scratch) (*web.CachedResponse, error) {
-			return s.makeTile(ctx, out, v, set, t, &key, &a)
+		res, err := s.kept.Get(ctx, key, func(ctx context.Context, out *web.Scratch) (_ *web.CachedResponse, err error) {
+			// The request has a heavy place.
+			if out.Body, err = s.appendPNG(ctx, out.Body, v, set, t, f, look); err != nil {
+				return nil, err
+			}
+			return web.NewCachedResponse(&a, out.Body), nil
 		})
 		if err != nil {
 			return nil, err
@@ -135,7 +142,7 @@ func (s *Handlers) tileOf(ctx context.Context, v *view, set *layerSet, t quadkey
 	b := web.GetScratch()
 	defer b.Release()
 	var err error
-	if b.Body, err = s.appendTile(ctx, b.Body, v, set, t, &key); err != nil {
+	if b.Body, err = s.appendPNG(ctx, b.Body, v, set, t, f, look); err != nil {
 		return nil, err
 	}
 	return png.Decode(bytes.NewReader(b.Body))

@@ -44,6 +44,9 @@ func coloringOf(q *endpoint.Params) (c coloring) {
 	if c.layer, c.property, ok = strings.Cut(text, "."); colorParam.Given(q) && (!ok || c.layer == "" || c.property == "") {
 		q.Refuse(colorParam.Name, "Write color as LAYER.PROPERTY, such as county.turnover.")
 	}
+	if classesParam.Given(q) && c.division == "" {
+		q.Refuse(classesParam.Name, "Name a division in classes, such as jenks:7, or leave it out.")
+	}
 	if _, err := choropleth.ParseDivision(c.division); err != nil {
 		q.Refuse(classesParam.Name, sentence(err))
 	}
