@@ -37,3 +37,13 @@ func RunHeavy(ctx context.Context, fn func(ctx context.Context, step func(contex
 	}
 	return h.Run(ctx, func(ctx context.Context) error { return fn(ctx, h.Step) })
 }
+
+// SharedContext returns a context for work whose result others wait for: it ends at the deadline of ctx,
+// and not when ctx is cancelled.
+func SharedContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	shared := context.WithoutCancel(ctx)
+	if at, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(shared, at)
+	}
+	return context.WithCancel(shared)
+}

@@ -403,7 +403,7 @@ func (s *stat) result(op string) []byte {
 	case exact != nil:
 		return exact.Append(nil, 10)
 	}
-	if math.IsInf(sum, 0) {
+	if math.IsInf(sum, 0) || math.IsNaN(sum) { // no JSON
 		return nil
 	}
 	return NumberValue(sum).AppendJSON(nil)

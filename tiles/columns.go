@@ -346,8 +346,9 @@ func (r *Reader) columns(ctx context.Context, rt *readerType, of *columnSource) 
 		// Requests that lack the same columns share one reading, as the value of its first column.
 		key := columnsKey{rt.opened, of.from, names[0]}
 		var first *Column
+		feature.Pause(ctx) // whoever reads them needs a processor
 		first, err = cache.Do(ctx, key, func() (*Column, error) {
-			shared, cancel := sharedContext(ctx)
+			shared, cancel := feature.SharedContext(ctx)
 			defer cancel()
 			if made, err = read(shared); err != nil {
 				return nil, err
@@ -382,16 +383,6 @@ func (r *Reader) columns(ctx context.Context, rt *readerType, of *columnSource) 
 	return list, nil
 }
 
-// sharedContext returns a context for work that others may wait for: it ends at the deadline of ctx, and not when
-// ctx is cancelled.
-func sharedContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	shared := context.WithoutCancel(ctx)
-	if at, ok := ctx.Deadline(); ok {
-		return context.WithDeadline(shared, at)
-	}
-	return context.WithCancel(shared)
-}
-
 // records calls take with all regions of a type, without their geometries.
 func (r *Reader) records(ctx context.Context, rt *readerType, take func(*feature.Feature) error) error {
 	l := layer{r, rt}
@@ -413,8 +404,14 @@ func (r *Reader) records(ctx context.Context, rt *readerType, take func(*feature
 
 // numbers returns the regions of a type by their numbers, from memory if it has them.
 func (r *Reader) numbers(ctx context.Context, rt *readerType) (*regionNumbers, error) {
-	c, err := columnCache.Load().Do(ctx, columnsKey{opened: rt.opened}, func() (*Column, error) {
-		shared, cancel := sharedContext(ctx)
+	cache := columnCache.Load()
+	key := columnsKey{opened: rt.opened}
+	if c := cache.Get(key); c != nil {
+		return c.regions, nil
+	}
+	feature.Pause(ctx) // whoever reads them needs a processor
+	c, err := cache.Do(ctx, key, func() (*Column, error) {
+		shared, cancel := feature.SharedContext(ctx)
 		defer cancel()
 		all := &regionNumbers{}
 		merged := rt.MergedBelow() > 0

@@ -50,10 +50,14 @@ func (c *Collection) selection(ctx context.Context, r reading, sh *sheet, versio
 		return sel.alive(c.now(time.Time{})), nil
 	}
 	key := columnKey{collection: c.sheets.number, version: version, filter: by.String(), part: 'f'}
+	if columnCache.Get(key) == nil {
+		feature.Pause(ctx) // whoever makes the selection needs a processor
+	}
 	known, err := columnCache.Do(ctx, key, func() (columnValue, error) {
 		sel := &selection{sheet: sh, bits: make([]uint64, (len(sh.keys)+wordRows-1)/wordRows)}
 		err := feature.RunHeavy(ctx, func(ctx context.Context, step func(context.Context) error) error {
-			ctx = context.WithoutCancel(ctx) // others wait for the result
+			ctx, cancel := feature.SharedContext(ctx) // others wait for the result
+			defer cancel()
 			decided := all && !slices.ContainsFunc(e.Properties(), func(name string) bool { return sh.columns[name].tooLarge })
 			if decided {
 				return sel.decide(ctx, e, step)

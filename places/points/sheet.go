@@ -103,8 +103,13 @@ func (c *Collection) sheetOf(ctx context.Context, names []string, rows int64, fn
 	of := c.sheets
 	select {
 	case of.busy <- struct{}{}:
-	case <-ctx.Done():
-		return false, ctx.Err()
+	default:
+		feature.Pause(ctx) // whoever makes the sheet needs a processor
+		select {
+		case of.busy <- struct{}{}:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
 	}
 	r, sh, err := c.prepare(ctx, names, rows)
 	version := of.version
@@ -155,7 +160,8 @@ func (c *Collection) prepare(ctx context.Context, names []string, rows int64) (r
 	sh = old
 	work := func(ctx context.Context, step func(context.Context) error) error {
 		// Others wait for the result, and the next question needs it, so this client's end does not end it.
-		ctx = context.WithoutCancel(ctx)
+		ctx, cancel := feature.SharedContext(ctx)
+		defer cancel()
 		if len(changed) > 0 && old != nil {
 			if sh, err = c.advance(ctx, r, old, changed, step); err != nil {
 				return err

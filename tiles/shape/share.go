@@ -13,7 +13,7 @@ import (
 // Measure is the size of an area, of polygons, and of what they share, in square metres.
 type Measure struct {
 	Area, Polygons, Shared float64
-	Positions              int // of the polygons
+	Positions              int // of the polygons and of the area, which are compared
 }
 
 // Measure compares the area with polygons, such as those of a region. Other geometries share nothing. Areas are those
@@ -29,7 +29,7 @@ func (a *Area) Measure(g orb.Geometry) (m Measure, err error) {
 	if err != nil {
 		return m, err
 	}
-	m.Area, m.Polygons, m.Positions = squareMetres(b.plate), squareMetres(drawn), positions
+	m.Area, m.Polygons, m.Positions = squareMetres(b.plate), squareMetres(drawn), positions+len(b.drawn)
 	shared, err := o.Shared(b.drawn, drawn)
 	if err != nil {
 		return m, refuse("%s", err)

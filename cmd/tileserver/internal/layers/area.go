@@ -3,6 +3,7 @@ package layers
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -22,7 +23,7 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 
 // postCount answers POST …/count with the number of features in the area in the body.
 func (l *list) postCount(c echo.Context, p *endpoint.Params) error {
-	return l.sendCount(c, p, func() (listing.AreaParams, error) { return listing.PostedAreaOf(c, p) })
+	return l.sendCount(c, p, func() (listing.AreaParams, error) { return listing.PostedAreaOf(l.handlers.Kit, c, p) })
 }
 
 func (l *list) sendCount(c echo.Context, p *endpoint.Params, of func() (listing.AreaParams, error)) error {
@@ -44,6 +45,16 @@ func (l *list) sendCount(c echo.Context, p *endpoint.Params, of func() (listing.
 	}
 	q.from = where.AppendGenerationIDs(q.from)
 	q.turns = true // without an index, counting reads everything
+	if t != nil {
+		select {
+		case l.handlers.tallies <- struct{}{}:
+			defer func() { <-l.handlers.tallies }()
+		case <-time.After(l.handlers.Timeout):
+			return web.ErrBusy
+		case <-c.Request().Context().Done():
+			return c.Request().Context().Err()
+		}
+	}
 	return q.reply(web.Answer{Format: t.format()}, func(ctx context.Context, out *web.Scratch) error {
 		counts := make([]int64, len(q.asked))
 		sum := int64(0)

@@ -168,7 +168,7 @@ func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
 // postWithin answers POST …/within: the features in the area in the body.
 func (l *list) postWithin(c echo.Context, p *endpoint.Params) error {
 	return l.sendWithin(c, p, func(feature.Layer, feature.Filter) (g listing.Ground, err error) {
-		in, err := listing.PostedAreaOf(c, p)
+		in, err := listing.PostedAreaOf(l.handlers.Kit, c, p)
 		if err != nil {
 			return g, err
 		}

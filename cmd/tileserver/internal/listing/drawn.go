@@ -2,6 +2,7 @@ package listing
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,8 +121,9 @@ func hasLine(g orb.Geometry) bool {
 	return g != nil && g.Dimensions() < 2
 }
 
-// PostedAreaOf reads the area in the body of a request. It first returns the refusal of a parameter, if there is one.
-func PostedAreaOf(c echo.Context, q *endpoint.Params) (w AreaParams, err error) {
+// PostedAreaOf reads the area in the body of a request, in its turn on a processor. It first returns the refusal of a
+// parameter, if there is one.
+func PostedAreaOf(k *web.Kit, c echo.Context, q *endpoint.Params) (w AreaParams, err error) {
 	radius := radiusOf(q)
 	if q.Err != nil {
 		return w, q.Err
@@ -133,12 +135,17 @@ func PostedAreaOf(c echo.Context, q *endpoint.Params) (w AreaParams, err error) 
 	if len(body) == 0 {
 		return w, endpoint.Refuse(endpoint.ErrParameter, "", "Send GeoJSON as the body, either a geometry or a Feature with one.")
 	}
-	g, err := readGeoJSON(body)
-	if err != nil {
-		return w, endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence("the body is no geometry: "+err.Error()))
-	}
-	w.Drawn, err = drawn(g, "", radius)
+	ctx, cancel := context.WithTimeout(k.WithClientOf(c.Request().Context(), c), k.Timeout)
+	defer cancel()
 	w.posted = true
+	err = k.InTurn(ctx, func(context.Context) error {
+		g, err := readGeoJSON(body)
+		if err != nil {
+			return endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence("the body is no geometry: "+err.Error()))
+		}
+		w.Drawn, err = drawn(g, "", radius)
+		return err
+	})
 	return w, err
 }
 

@@ -73,14 +73,15 @@ const namesInRefusal = 8
 // lists them, "" for none.
 func PropertyNames(layers []Filtered, listed string) string {
 	var names []string
-	for i := range layers {
-		for _, f := range layers[i].Schema {
-			if name := endpoint.Printable(f.Name); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+	for _, f := range layers[0].Schema {
+		inAll := !slices.ContainsFunc(layers[1:], func(l Filtered) bool { _, ok := l.Schema.Lookup(f.Name); return !ok })
+		if name := endpoint.Printable(f.Name); inAll && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	switch {
+	case len(names) == 0 && len(layers) > 1:
+		return "these layers have none in common; ask for one of them."
 	case len(names) == 0:
 		return "these points have none."
 	case len(names) > namesInRefusal:

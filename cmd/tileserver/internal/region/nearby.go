@@ -48,7 +48,7 @@ func (s *Handlers) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 // postRegionsCount answers POST /regions/count: it counts the regions in the area in the body.
 func (s *Handlers) postRegionsCount(c echo.Context, q *endpoint.Params) error {
 	types := listing.Types.Of(q)
-	of, err := listing.PostedAreaOf(c, q)
+	of, err := listing.PostedAreaOf(s.Kit, c, q)
 	if err != nil {
 		return err
 	}

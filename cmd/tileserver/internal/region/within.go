@@ -77,7 +77,7 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 func (s *Handlers) postRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	types, shares, limit, cursor := listing.Types.Of(q), sharesParam.Of(q), int(limitParam.Of(q)), endpoint.Cursor.Of(q)
 	l := s.newList(c, q, &list)
-	of, err := listing.PostedAreaOf(c, q)
+	of, err := listing.PostedAreaOf(s.Kit, c, q)
 	if err != nil {
 		return err
 	}

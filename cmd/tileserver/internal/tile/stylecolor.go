@@ -146,7 +146,8 @@ func (s *Handlers) color(ctx context.Context, v *view, set *layerSet, p *palette
 
 // classesKey identifies the classes of a property of a generation.
 type classesKey struct {
-	from uint64
+	from   uint64
+	filter string
 	coloring
 }
 
@@ -154,7 +155,9 @@ type classesKey struct {
 func (classesKey) Hash() uint64 { return 0 }
 
 // ExtraBytes returns the size of the names.
-func (k classesKey) ExtraBytes() int { return len(k.layer) + len(k.property) + len(k.division) }
+func (k classesKey) ExtraBytes() int {
+	return len(k.layer) + len(k.property) + len(k.division) + len(k.filter)
+}
 
 // keptClasses are classes in memory.
 type keptClasses struct{ choropleth.Classes }
@@ -181,7 +184,8 @@ func (s *Handlers) classes(ctx context.Context, v *view, set *layerSet, of color
 	build := func(ctx context.Context) (kept *keptClasses, err error) {
 		err = s.RunHeavy(ctx, true, func() error {
 			return s.InTurn(ctx, func(ctx context.Context) error {
-				values, err := s.valuesOf(ctx, v, set, of.layer, of.property)
+				steps := &feature.Query{Step: web.Step}
+				values, err := s.valuesOf(steps.WithSteps(ctx), v, set, of.layer, of.property)
 				if err != nil {
 					return err
 				}
@@ -197,7 +201,8 @@ func (s *Handlers) classes(ctx context.Context, v *view, set *layerSet, of color
 		})
 		return kept, err
 	}
-	from, live := v.from(set.with(slices.DeleteFunc(slices.Clone(set.points), func(name string) bool { return name != of.layer })), nil)
+	layer := set.with(slices.DeleteFunc(slices.Clone(set.points), func(name string) bool { return name != of.layer }))
+	from, live := v.from(layer, nil)
 	joined, joinsLive := v.colorFrom(of)
 	if live || joinsLive {
 		return build(ctx)
@@ -207,7 +212,7 @@ func (s *Handlers) classes(ctx context.Context, v *view, set *layerSet, of color
 	for _, id := range from {
 		h = h.Number(id)
 	}
-	return s.kinds.Do(ctx, classesKey{uint64(h), of}, func() (*keptClasses, error) {
+	return s.kinds.Do(ctx, classesKey{uint64(h), v.filters.key(layer), of}, func() (*keptClasses, error) {
 		// Other requests may wait for the classes.
 		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 		defer cancel()
@@ -257,7 +262,7 @@ func (s *Handlers) valuesOf(ctx context.Context, v *view, set *layerSet, layer, 
 	if i < 0 || v.points[i].LayerInfo.Drawing != nil {
 		return nil, noLayerToColor(set, layer)
 	}
-	return valuesOfPoints(ctx, v.points[i], property)
+	return valuesOfPoints(ctx, v.points[i], v.filters.of[layer], property)
 }
 
 func noLayerToColor(set *layerSet, layer string) error {
@@ -305,7 +310,7 @@ func valuesOfColumn(c *tiles.Column) (all *choropleth.Values, err error) {
 const mostColored = 1_000_000
 
 // valuesOfPoints returns the values of a property of the points of a layer.
-func valuesOfPoints(ctx context.Context, p *ask.Layer, property string) (*choropleth.Values, error) {
+func valuesOfPoints(ctx context.Context, p *ask.Layer, by feature.Filter, property string) (*choropleth.Values, error) {
 	if p.Err != nil {
 		return nil, p.Err
 	}
@@ -319,7 +324,7 @@ func valuesOfPoints(ctx context.Context, p *ask.Layer, property string) (*chorop
 	all := &choropleth.Values{Others: map[string]int{}}
 	columns := feature.NewColumns([]string{property})
 	n := 0
-	for f, err := range p.Features(ctx, &feature.Query{Step: web.Step}) {
+	for f, err := range p.Features(ctx, &feature.Query{Filter: by, Step: web.Step}) {
 		if err != nil {
 			return nil, err
 		}
