@@ -212,8 +212,9 @@ func positionOf(text string) (p quadkey.Position, ok bool) {
 	return p, errs == [2]error{} && p.Valid()
 }
 
-// maxFitted is the deepest zoom that a box or pins lead to.
-const maxFitted = 16
+// maxFitted is the deepest zoom that a box or pins lead to: around a single pin there is more than bare
+// land.
+const maxFitted = 12
 
 // boxAround returns the narrowest box around positions.
 func boxAround(pins []quadkey.Position) quadkey.Box {
