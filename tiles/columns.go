@@ -142,10 +142,10 @@ func appendJSON(dst, value []byte) []byte {
 		return strconv.AppendBool(dst, is)
 	}
 	if n, ok := mvt.IntegerValue(value); ok {
-		return strconv.AppendInt(dst, n, 10)
+		return feature.IntegerValue(n).AppendJSON(dst)
 	}
 	n, _ := mvt.NumberValue(value)
-	return strconv.AppendFloat(dst, n, 'g', -1, 64)
+	return feature.NumberValue(n).AppendJSON(dst)
 }
 
 // AppendScalar appends a text, a number or a boolean as a value message of package mvt. A text longer

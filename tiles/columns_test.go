@@ -24,7 +24,7 @@ func columnsWorld(t testing.TB) *tiles.Reader {
 	long := strings.Repeat("é", 150)
 	r, _, _ := buildReader(t, build.Layer{Type: "district", Features: []build.Feature{
 		{ID: "a", Name: `A "geometry":`, Geometry: tilestest.Square(7, 46, 8, 47), Properties: []build.Property{
-			{Name: "turnover", Value: 12.5}, {Name: "code", Value: "007"}, {Name: "open", Value: true}, {Name: "long", Value: long},
+			{Name: "turnover", Value: 1512345678.5}, {Name: "code", Value: "007"}, {Name: "open", Value: true}, {Name: "long", Value: long},
 			{Name: "tags", Value: json.RawMessage(`["x"]`)},
 		}},
 		{ID: "b", Name: "B", Geometry: tilestest.Square(8, 46, 9, 47), Properties: []build.Property{
@@ -92,7 +92,7 @@ func TestTilesHaveColumns(t *testing.T) {
 	with := []tiles.Selector{{Type: "district", Columns: columns}, {Type: "river", Columns: width}}
 	one := []tiles.Selector{{Type: "district", ID: "a", Columns: columns}}
 	want := map[string]map[string]string{
-		"a": {"turnover": "12.5", "code": "007", "open": "1", "long": strings.Repeat("é", 98) + "…"},
+		"a": {"turnover": "1.5123456785e+09", "code": "007", "open": "1", "long": strings.Repeat("é", 98) + "…"},
 		"b": {"turnover": "-9007199254740993", "code": `"},"geometry":`},
 		"c": {},
 	}
@@ -146,6 +146,9 @@ func TestTilesHaveColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if !strings.Contains(string(text), `"turnover":1512345678.5`) {
+			t.Errorf("zoom %d: numbers have an exponent in %s", z, text)
+		}
 		var all struct {
 			Features []struct{ Properties map[string]any }
 		}
@@ -159,7 +162,7 @@ func TestTilesHaveColumns(t *testing.T) {
 					t.Errorf("zoom %d: %s of %s is %s in GeoJSON", z, name, id, got)
 				}
 			}
-			if id == "a" && (f.Properties["turnover"] != 12.5 || f.Properties["open"] != true) {
+			if id == "a" && (f.Properties["turnover"] != 1512345678.5 || f.Properties["open"] != true) {
 				t.Errorf("zoom %d: a has %v", z, f.Properties)
 			}
 		}
@@ -190,7 +193,7 @@ func TestColumnsDescribeThemselves(t *testing.T) {
 			}
 		})
 	}
-	if !slices.Equal(values, []float64{12.5, -9007199254740993}) || c[0].Regions() != 3 {
+	if !slices.Equal(values, []float64{1512345678.5, -9007199254740993}) || c[0].Regions() != 3 {
 		t.Errorf("values %v of %d", values, c[0].Regions())
 	}
 	tiles.SetColumnBytes(1)

@@ -81,9 +81,12 @@ const tallied = 4096
 
 // Tally implements feature.Tallier.
 func (c *Collection) Tally(ctx context.Context, q *feature.Query, to *feature.Tallying) error {
-	rows, err := c.rowsIn(ctx, q.In)
-	if err != nil || !q.At.IsZero() || q.Near != nil {
+	if !q.At.IsZero() || q.Near != nil {
 		return feature.Unsupported("tally by columns")
+	}
+	rows, err := c.rowsIn(ctx, q.In)
+	if err != nil {
+		return err
 	}
 	e, all := c.Meta().Schema.ForIndex(q.Filter)
 	names := append(to.Names(), e.Properties()...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Schemes lists the names of colour schemes: sequential ones, diverging ones, and one for values
@@ -55,16 +56,8 @@ func colorAt(scheme string, i, n int, dark bool) string {
 	if n > 1 {
 		at = float64(i) / float64(n-1)
 	}
-	for _, d := range diverging {
-		if d != scheme {
-			continue
-		}
-		var low, high string
-		for j := range d {
-			if d[j] == '-' {
-				low, high = d[:j], d[j+1:]
-			}
-		}
+	if slices.Contains(diverging, scheme) {
+		low, high, _ := strings.Cut(scheme, "-")
 		side, strength := high, 2*at-1
 		if strength < 0 {
 			side, strength = low, -strength

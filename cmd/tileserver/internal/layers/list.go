@@ -137,7 +137,7 @@ func (q *question) send(head string, fill func(ctx context.Context, p *page) (ne
 			p.body = p.list.Begin(p.body)
 			next, err := fill(ctx, &p)
 			if next != "" && !q.form.Object {
-				q.handlers.LinkNext(q.context, next, q.form.Name)
+				q.handlers.LinkNext(q.context, "cursor", next, q.form.Name)
 			}
 			if p.body = p.list.End(p.body, next); err == nil && more != nil {
 				p.body, err = more(ctx, p.body)

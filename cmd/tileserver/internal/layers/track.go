@@ -51,7 +51,7 @@ func (l *list) getTrack(c echo.Context, p *endpoint.Params) error {
 			return err
 		}
 		if !next.IsZero() && form.append != nil {
-			l.linkNext(c, next)
+			l.handlers.LinkNext(c, trackFromParam.Name, next.Format(time.RFC3339Nano), trackFormParam.Of(p))
 		}
 		if form.append != nil {
 			out.Body = form.append(out.Body, id, stops)
@@ -71,7 +71,7 @@ func (l *list) getTrack(c echo.Context, p *endpoint.Params) error {
 }
 
 func appendStop(dst []byte, s *feature.Stop) []byte {
-	dst = append(time.UnixMilli(s.Version).UTC().AppendFormat(append(dst, `{"time":"`...), time.RFC3339Nano), '"')
+	dst = append(appendTime(append(dst, `{"time":"`...), s), '"')
 	if s.Gone {
 		return append(dst, `,"gone":true}`...)
 	}
@@ -102,21 +102,6 @@ type TrackLine struct {
 		Times [][]time.Time `json:"coordTimes" doc:"A time for each position of each line."`
 	} `json:"properties"`
 	Geometry listing.MultiLineString `json:"geometry"`
-}
-
-// linkNext sets the header Link to the next page.
-func (l *list) linkNext(c echo.Context, next time.Time) {
-	r := c.Request()
-	base, err := l.handlers.BaseURL(r)
-	if err != nil {
-		base = l.handlers.RootPath(r)
-	}
-	values := r.URL.Query()
-	values.Set(trackFromParam.Name, next.Format(time.RFC3339Nano))
-	if key := web.KeyOfQuery(c); key != "" {
-		values.Set(endpoint.KeyParameter, key)
-	}
-	c.Response().Header()["Link"] = web.NextLink(base + r.URL.EscapedPath() + "?" + values.Encode())
 }
 
 // eachRun calls fn with the stops between those at which a feature was gone.

@@ -150,7 +150,7 @@ func (s *Handlers) send(c echo.Context, q *endpoint.Params, g *ask.Ground, p *re
 		fill := func(ctx context.Context) (err error) {
 			var next string
 			if out.Body, next, err = p.append(ctx, out.Body, g, query); err == nil && next != "" && !p.Format.Object {
-				s.LinkNext(c, next, p.Format.Name)
+				s.LinkNext(c, "cursor", next, p.Format.Name)
 			}
 			return err
 		}

@@ -1,6 +1,7 @@
 package servertest_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -173,7 +174,7 @@ func TestStyleColours(t *testing.T) {
 		t.Errorf("tiles of %s", got)
 	}
 	s, fill = style("color=district.a%2Cb")
-	if len(s.Metadata.Legend.Classes) != 2 || fill[0] != "case" || s.Metadata.Legend.Classes[0].Value != "blue" {
+	if len(s.Metadata.Legend.Classes) != 2 || fill[0] != "case" || *cmp.Or(s.Metadata.Legend.Classes[0].Value, new(string)) != "blue" {
 		t.Errorf("%v: %+v", fill, s.Metadata.Legend)
 	}
 	if s, _ := style("classes=jenks"); s.Metadata != nil {
@@ -189,6 +190,22 @@ func TestStyleColours(t *testing.T) {
 	one := f.Get("/style.json?layers=district&color=district.turnover").Header.Get("ETag")
 	if other := f.Get("/style.json?layers=district&color=district.turnover&classes=jenks").Header.Get("ETag"); one == other {
 		t.Errorf("two styles have the tag %s", one)
+	}
+}
+
+// The legend distinguishes an empty text from no value.
+func TestLegendHasEmptyTexts(t *testing.T) {
+	lots := build.Layer{Type: "lot"}
+	for i, use := range []string{"", "park", ""} {
+		f := servertest.Region(fmt.Sprint("l", i), fmt.Sprint("Lot ", i), float64(i), 0, float64(i+1), 1)
+		f.Properties = []build.Property{{Name: "use", Value: use}}
+		lots.Features = append(lots.Features, f)
+	}
+	f := servertest.New(t, nil)
+	f.PublishRows(servertest.Regions(lots))
+	text := servertest.Body(t, f.Get("/style.json?layers=lot&color=lot.use"))
+	if !strings.Contains(text, `"value":"","count":2`) || !strings.Contains(text, `"value":"park","count":1`) {
+		t.Error(text)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // fieldsParam chooses the properties of features in tiles.
 var fieldsParam = listing.PropertiesParam("fields",
 	"Properties that features have beside their id and name, at most "+strconv.Itoa(tiles.MaxColumns)+": those of regions, of "+
-		"lines and of collections of points. Texts are cut to "+strconv.Itoa(tiles.MaxColumnBytes)+" bytes, lists and objects "+
+		"lines and of collections of points, and `COLLECTION.PROPERTY` of a collection whose ids are those of regions. Texts are cut to "+strconv.Itoa(tiles.MaxColumnBytes)+" bytes, lists and objects "+
 		"are left out. If absent, regions have what their publisher chose (ingest boundaries --property), and points their first "+
 		strconv.Itoa(tiles.MaxColumns)+".").WithExample([]string{"name", "population"})
 

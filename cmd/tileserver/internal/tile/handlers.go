@@ -31,9 +31,9 @@ type Config struct {
 type Handlers struct {
 	*web.Kit
 	Config
-	kept      *web.ResponseCache[tileKey]
-	layerSets *bytecache.Cache[layerKey, *layerSet]
-	kinds     *bytecache.Cache[classesKey, *keptClasses]
+	kept        *web.ResponseCache[tileKey]
+	layerSets   *bytecache.Cache[layerKey, *layerSet]
+	classesKept *bytecache.Cache[classesKey, *keptClasses]
 }
 
 // New returns the handlers. The handlers cache finished tiles in up to CacheBytes of memory. An
@@ -42,8 +42,8 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)
 	s := &Handlers{
 		Kit: k, Config: cfg, kept: web.NewResponseCache[tileKey](k, "tiles", cfg.CacheBytes),
-		layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes),
-		kinds:     bytecache.NewOfLarge[classesKey, *keptClasses](layerSetBytes),
+		layerSets:   bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes),
+		classesKept: bytecache.NewOfLarge[classesKey, *keptClasses](layerSetBytes),
 	}
 	s.kept.Total = true
 	return s

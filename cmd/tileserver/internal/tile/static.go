@@ -205,11 +205,10 @@ func readStatic(q *endpoint.Params) (m staticMap) {
 }
 
 func positionOf(text string) (p quadkey.Position, ok bool) {
-	lat, lon, _ := strings.Cut(text, ",")
-	var errs [2]error
-	p.Lat, errs[0] = strconv.ParseFloat(strings.TrimSpace(lat), 64)
-	p.Lon, errs[1] = strconv.ParseFloat(strings.TrimSpace(lon), 64)
-	return p, errs == [2]error{} && p.Valid()
+	var at [2]float64
+	ok = quadkey.ParseNumbers(text, at[:], quadkey.ParseNumber)
+	p = quadkey.Position{Lat: at[0], Lon: at[1]}
+	return p, ok && p.Valid()
 }
 
 // maxFitted is the deepest zoom that a box or pins lead to: around a single pin there is more than bare

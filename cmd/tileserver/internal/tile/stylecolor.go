@@ -21,7 +21,7 @@ import (
 var (
 	colorParam = endpoint.Text("color", 512,
 		"LAYER.PROPERTY: colours the regions, lines or points of a layer by the values of a property, such as `county.turnover` "+
-			"or `points:shops.category`. The member `metadata` of the style then has the legend.").WithExample("country.map_color")
+			"or `points:shops.category`. The member `metadata` of the style then has the legend.").WithExample("county.turnover")
 	classesParam = endpoint.Text("classes", 256,
 		"How numbers are divided: `quantile`, `jenks`, `equal` or `log`, also with the number of classes, such as `jenks:7`; "+
 			"`unique` for a colour for each value; or the least numbers of all classes but the first, such as `0,10,100`. Left "+
@@ -75,7 +75,7 @@ type LegendClass struct {
 	Color string   `json:"color"`
 	From  *float64 `json:"from,omitempty" doc:"Least number of the class."`
 	To    *float64 `json:"to,omitempty" doc:"Greatest number of the class."`
-	Value string   `json:"value,omitempty" doc:"The value, of a class that is one."`
+	Value *string  `json:"value,omitempty" doc:"The text or boolean, of a class that is one. A text may be empty."`
 	Count int      `json:"count"`
 }
 
@@ -95,7 +95,7 @@ type colored struct {
 
 // color returns the colours of the layer that a style colours, or nil.
 func (s *Handlers) color(ctx context.Context, v *view, set *layerSet, p *palette, how styling) (*colored, error) {
-	if how.color == (coloring{}) || how.color.layer == "" {
+	if how.color.layer == "" {
 		return nil, nil
 	}
 	kept, err := s.classes(ctx, v, set, how.color)
@@ -113,9 +113,11 @@ func (s *Handlers) color(ctx context.Context, v *view, set *layerSet, p *palette
 		Layer: how.color.layer, Property: how.color.property, Method: c.Method, Classes: []LegendClass{},
 	}}
 	for _, class := range c.List {
-		l := LegendClass{Color: class.Color, Value: class.Value, Count: class.Count}
+		l := LegendClass{Color: class.Color, Count: class.Count}
 		if c.Numeric {
 			l.From, l.To = &class.From, &class.To
+		} else {
+			l.Value = &class.Value
 		}
 		of.legend.Classes = append(of.legend.Classes, l)
 	}
@@ -212,7 +214,7 @@ func (s *Handlers) classes(ctx context.Context, v *view, set *layerSet, of color
 	for _, id := range from {
 		h = h.Number(id)
 	}
-	return s.kinds.Do(ctx, classesKey{uint64(h), v.filters.key(layer), of}, func() (*keptClasses, error) {
+	return s.classesKept.Do(ctx, classesKey{uint64(h), v.filters.key(layer), of}, func() (*keptClasses, error) {
 		// Other requests may wait for the classes.
 		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 		defer cancel()

@@ -7,17 +7,17 @@ import (
 )
 
 // LinkNext sets the header Link to the address of the next page of a list: the address of the
-// request with another cursor. It is for forms whose body cannot contain the address. form is the
-// form's name in the parameter format, so a client that follows the link need not send the same
-// Accept header.
-func (s *Kit) LinkNext(c echo.Context, cursor, form string) {
+// request with another value of a parameter, such as the cursor. It is for forms whose body cannot
+// contain the address. form is the form's name in the parameter format, so a client that follows the
+// link need not send the same Accept header.
+func (s *Kit) LinkNext(c echo.Context, parameter, value, form string) {
 	r := c.Request()
 	base, err := s.BaseURL(r)
 	if err != nil {
 		base = s.RootPath(r) // a relative address needs no host
 	}
 	values := r.URL.Query()
-	values.Set("cursor", cursor)
+	values.Set(parameter, value)
 	values.Set("format", form)
 	if key := KeyOfQuery(c); key != "" {
 		values.Set(endpoint.KeyParameter, key)
