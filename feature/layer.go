@@ -166,6 +166,15 @@ type Clusterer interface {
 	Cluster(ctx context.Context, id string, f Filter) (Area, error)
 }
 
+// Versioned is a Layer that tells whether it has changed.
+type Versioned interface {
+	Layer
+	// State identifies the state of the layer among all states of all layers of the process. What is
+	// read after a call of State is of that state or of a later one. Features that expire are gone at
+	// their Expires without a new state. State returns 0 if the layer cannot tell.
+	State(ctx context.Context) (uint64, error)
+}
+
 // Encloser is a Layer of areas that finds the areas around a position.
 type Encloser interface {
 	Layer

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"quadrille/feature"
 	"quadrille/internal/bytecache"
@@ -34,7 +35,8 @@ var ErrNoColumn = feature.NotFound("no such property")
 type Column struct {
 	field   feature.Field
 	regions *regionNumbers
-	codes   []uint32 // by region: 1 more than the index of the value; 0 if absent
+	until   time.Time // when the first of its values expires; zero for never
+	codes   []uint32  // by region: 1 more than the index of the value; 0 if absent
 	// Value i is values[ends[i]:ends[i+1]], a value message of a vector tile. Each value is there once.
 	values []byte
 	ends   []uint32
@@ -253,16 +255,23 @@ func (r *Reader) Columns(ctx context.Context, typ string, names []string) ([]*Co
 }
 
 // JoinColumns returns properties of the features of a layer that have ids of regions of a type, as
-// feature.SameRegionID compares them; of features with one id the first counts. from identifies the
-// state of the layer: memory keeps the columns of a state, and 0 is of none. Names in tiles are the
-// given ones behind prefix. Otherwise it is like Columns. It reads at most MaxJoined features.
-func (r *Reader) JoinColumns(ctx context.Context, typ string, l feature.Layer, from uint64, prefix string, names []string) ([]*Column, error) {
+// feature.SameRegionID compares them; of features with one id the first counts. Memory keeps the
+// columns of a state if the layer is feature.Versioned. Names in tiles are the given ones behind
+// prefix. Otherwise it is like Columns. It reads at most MaxJoined features.
+func (r *Reader) JoinColumns(ctx context.Context, typ string, l feature.Layer, prefix string, names []string) ([]*Column, error) {
 	rt := r.types[typ]
 	if rt == nil {
 		return nil, r.unknownType(typ)
 	}
 	about := l.Info()
-	of := &columnSource{prefix: prefix, from: from, live: from == 0}
+	of := &columnSource{prefix: prefix}
+	if v, is := l.(feature.Versioned); is {
+		var err error
+		if of.from, err = v.State(ctx); err != nil {
+			return nil, err
+		}
+	}
+	of.live = of.from == 0
 	for _, name := range names {
 		f, ok := about.Schema.Lookup(name)
 		if !ok || f.Kind == feature.Texts {
@@ -301,7 +310,7 @@ const maxValueBytes = 64 << 20
 type columnSource struct {
 	prefix string
 	from   uint64
-	live   bool // nothing is kept
+	live   bool // nothing is kept, or what is kept has expired
 	fields feature.Schema
 	// features calls take with all features.
 	features func(ctx context.Context, take func(*feature.Feature) error) error
@@ -316,6 +325,9 @@ func (r *Reader) columns(ctx context.Context, rt *readerType, of *columnSource) 
 	for i, f := range of.fields {
 		if !of.live {
 			list[i] = cache.Get(columnsKey{rt.opened, of.from, f.Name})
+		}
+		if c := list[i]; c != nil && !c.until.IsZero() && !time.Now().Before(c.until) {
+			list[i], of.live = nil, true
 		}
 		if list[i] == nil {
 			missing = append(missing, f)
@@ -468,6 +480,9 @@ func fillColumns(ctx context.Context, rt *readerType, regions *regionNumbers, of
 				codes[i][string(value)] = code
 			}
 			c.codes[region] = code
+			if !f.Expires.IsZero() && (c.until.IsZero() || f.Expires.Before(c.until)) {
+				c.until = f.Expires
+			}
 		}
 		return step(ctx)
 	})

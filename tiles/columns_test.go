@@ -1,17 +1,21 @@
 package tiles_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paulmach/orb"
 	"golang.org/x/sync/errgroup"
 
+	"quadrille/feature"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -231,4 +235,72 @@ func TestColumnsAtOnce(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+// sheet is a layer of rows without geometries that has a state.
+type sheet struct {
+	state   uint64
+	rows    []feature.Feature
+	queries int
+}
+
+func (s *sheet) Info() *feature.Info {
+	return &feature.Info{Name: "sales", Count: -1, Live: true, Schema: feature.Schema{{Name: "sum", Kind: feature.Integer}}}
+}
+
+func (s *sheet) Get(context.Context, string, time.Time, *feature.Feature) error {
+	return feature.NotFound("get of a sheet")
+}
+
+func (s *sheet) State(context.Context) (uint64, error) { return s.state, nil }
+
+func (s *sheet) Features(context.Context, *feature.Query) iter.Seq2[*feature.Feature, error] {
+	s.queries++
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
+		for i := range s.rows {
+			if err := fn(&s.rows[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// The columns of a layer that takes writes are kept until its state changes or a value expires.
+func TestJoinedColumnsAreKeptForAState(t *testing.T) {
+	r := columnsWorld(t)
+	row := func(id string, sum int64) feature.Feature {
+		return feature.Feature{ID: id, Properties: feature.PropertiesOf(feature.Property{Name: "sum", Value: feature.IntegerValue(sum)})}
+	}
+	of := &sheet{state: 1, rows: []feature.Feature{row("a", 1), row("b", 2)}}
+	ask := func(queries int, want ...int64) {
+		t.Helper()
+		columns, err := r.JoinColumns(t.Context(), "district", of, "sales.", []string{"sum"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		columns[0].Values(func(value []byte) {
+			n, _ := mvt.IntegerValue(value)
+			got = append(got, n)
+		})
+		if !slices.Equal(got, want) || of.queries != queries {
+			t.Errorf("values %v after %d queries, want %v after %d", got, of.queries, want, queries)
+		}
+	}
+	ask(1, 1, 2)
+	ask(1, 1, 2)
+	of.rows[0], of.state = row("a", 3), 2
+	ask(2, 3, 2)
+	ask(2, 3, 2)
+	of.state = 0 // it cannot tell
+	ask(3, 3, 2)
+	ask(4, 3, 2)
+	of.rows[1].Expires, of.state = time.Now().Add(-time.Minute), 3
+	ask(5, 3, 2)
+	of.rows = of.rows[:1] // as the clock decides
+	ask(6, 3)
+	of.rows[0].Expires, of.state = time.Now().Add(time.Hour), 4
+	ask(7, 3)
+	ask(7, 3)
 }

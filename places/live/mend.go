@@ -454,6 +454,17 @@ func (c *Collection) Tally(ctx context.Context, q *feature.Query, to *feature.Ta
 	return cmp.Or(err, failed)
 }
 
+// State implements feature.Versioned.
+func (c *Collection) State(ctx context.Context) (state uint64, err error) {
+	err = c.read(ctx, func(now *current) (err error) {
+		if of, is := now.index.(feature.Versioned); is {
+			state, err = of.State(ctx)
+		}
+		return err
+	})
+	return state, err
+}
+
 // Track implements feature.Tracker.
 func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
 	err = c.read(ctx, func(now *current) (err error) {

@@ -19,6 +19,7 @@ var _ interface {
 	feature.Tallier
 	feature.Clusterer
 	feature.Tracker
+	feature.Versioned
 } = (*Collection)(nil)
 
 // Info implements feature.Layer.
@@ -38,6 +39,21 @@ func info(m *live.Meta, changes bool) *feature.Info {
 		in.Bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
 	}
 	return in
+}
+
+// State implements feature.Versioned. It never fails.
+func (c *Collection) State(context.Context) (uint64, error) {
+	if c.tree == nil { // other programs write too
+		return 0, nil
+	}
+	const commitBits = 40
+	state := c.sheets.number << commitBits
+	if c.views != nil {
+		c.views.agree.RLock()
+		defer c.views.agree.RUnlock()
+		state |= c.views.changes.version % (1 << commitBits)
+	}
+	return state, nil
 }
 
 // Features implements feature.Layer. Its own order is by quadkey. In this order any number of

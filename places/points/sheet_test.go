@@ -307,3 +307,26 @@ func TestColumnsThatOutgrow(t *testing.T) {
 		sameTally(t, c, &feature.Query{Filter: by}, &feature.Tally{By: []feature.Grouping{{Property: "kind"}}, Measures: []feature.Measure{{Op: feature.OpDistinct, Property: "text"}}})
 	}
 }
+
+// The state of a collection is its own, and changes with each write and at no other time.
+func TestState(t *testing.T) {
+	l, c := openLive(t)
+	other := must.Get(l.Create(t.Context(), points.Meta{Name: "other"})).In(t)
+	published := build(t, reference{randomPoint(rand.New(rand.NewPCG(1, 2)), 0, distributions["grid"])}, points.BuildOptions{})
+	seen := map[uint64]bool{0: true}
+	next := func(of feature.Versioned) {
+		t.Helper()
+		state := must.Get(of.State(t.Context())).In(t)
+		if again := must.Get(of.State(t.Context())).In(t); seen[state] || again != state {
+			t.Errorf("state %d, then %d without a write", state, again)
+		}
+		seen[state] = true
+	}
+	next(c)
+	next(other)
+	next(published)
+	for _, w := range []points.Write{{Kind: points.Put, ID: "a"}, {Kind: points.Put, ID: "a", Lat: 1}, {Kind: points.Delete, ID: "a"}} {
+		write(t, c, w)
+		next(c)
+	}
+}

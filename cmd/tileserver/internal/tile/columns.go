@@ -182,7 +182,7 @@ func (v *view) joinColumns(ctx context.Context, b *tiles.Reader, typ string, j j
 	for i, f := range j.fields {
 		names[i] = f.Name
 	}
-	return b.JoinColumns(ctx, typ, c.Layer, stateOfJoin(c), j.collection+".", names)
+	return b.JoinColumns(ctx, typ, c.Layer, j.collection+".", names)
 }
 
 // withColumns returns the selectors of a set with the values that its features have.
