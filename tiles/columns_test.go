@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"quadrille/feature"
+	"quadrille/internal/must"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -240,12 +243,13 @@ func TestColumnsAtOnce(t *testing.T) {
 // sheet is a layer of rows without geometries that has a state.
 type sheet struct {
 	state   uint64
+	schema  feature.Schema
 	rows    []feature.Feature
 	queries int
 }
 
 func (s *sheet) Info() *feature.Info {
-	return &feature.Info{Name: "sales", Count: -1, Live: true, Schema: feature.Schema{{Name: "sum", Kind: feature.Integer}}}
+	return &feature.Info{Name: "sales", Count: -1, Live: true, Schema: s.schema}
 }
 
 func (s *sheet) Get(context.Context, string, time.Time, *feature.Feature) error {
@@ -272,7 +276,7 @@ func TestJoinedColumnsAreKeptForAState(t *testing.T) {
 	row := func(id string, sum int64) feature.Feature {
 		return feature.Feature{ID: id, Properties: feature.PropertiesOf(feature.Property{Name: "sum", Value: feature.IntegerValue(sum)})}
 	}
-	of := &sheet{state: 1, rows: []feature.Feature{row("a", 1), row("b", 2)}}
+	of := &sheet{state: 1, schema: feature.Schema{{Name: "sum", Kind: feature.Integer}}, rows: []feature.Feature{row("a", 1), row("b", 2)}}
 	ask := func(queries int, want ...int64) {
 		t.Helper()
 		columns, err := r.JoinColumns(t.Context(), "district", of, "sales.", []string{"sum"})
@@ -303,4 +307,61 @@ func TestJoinedColumnsAreKeptForAState(t *testing.T) {
 	of.rows[0].Expires, of.state = time.Now().Add(time.Hour), 4
 	ask(7, 3)
 	ask(7, 3)
+}
+
+// BenchmarkColumns makes tiles of borders of the world's countries and states at 1:50 m, from the cache:
+// without columns, with five of the regions, and with five of a collection.
+func BenchmarkColumns(b *testing.B) {
+	const columns = 5
+	layers := []build.Layer{
+		naturalEarth(b, "country", "50m/ne_50m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME"),
+		naturalEarth(b, "state", "50m/ne_50m_admin_1_states_provinces.geojson.gz", "adm1_code", "name"),
+	}
+	of := &sheet{state: 1}
+	var names []string
+	for n := range columns {
+		names = append(names, "sum"+strconv.Itoa(n))
+	}
+	for k := range layers {
+		for i := range layers[k].Features {
+			f := &layers[k].Features[i]
+			row := feature.Feature{ID: f.ID}
+			var all []feature.Property
+			for n, name := range names {
+				f.Properties = append(f.Properties, build.Property{Name: name, Value: int64(i * (n + 1))})
+				all = append(all, feature.Property{Name: name, Value: feature.IntegerValue(int64(i * (n + 1)))})
+			}
+			row.Properties = feature.PropertiesOf(all...)
+			of.rows = append(of.rows, row)
+		}
+	}
+	for _, name := range names {
+		of.schema = append(of.schema, feature.Field{Name: name, Kind: feature.Integer})
+	}
+	r, store, _ := buildReader(b, layers...)
+	ref := newStoredWorld(b, store, "country")
+	selectors := func(fn func(typ string) ([]*tiles.Column, error)) (all []tiles.Selector) {
+		for _, l := range layers {
+			all = append(all, tiles.Selector{Type: l.Type, Columns: must.Get(fn(l.Type)).In(b)})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name      string
+		selectors []tiles.Selector
+	}{
+		{"none", selectors(func(string) ([]*tiles.Column, error) { return nil, nil })},
+		{"own", selectors(func(typ string) ([]*tiles.Column, error) { return r.Columns(b.Context(), typ, names) })},
+		{"joined", selectors(func(typ string) ([]*tiles.Column, error) { return r.JoinColumns(b.Context(), typ, of, "sales.", names) })},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			rnd := rand.New(rand.NewPCG(1, 2))
+			var dst []byte
+			for b.Loop() {
+				lon, lat := ref.vertex(rnd)
+				t := must.Get(quadkey.TileAt(lon, lat, uint8(rnd.IntN(15)))).In(b)
+				dst = must.Get(r.AppendMVT(b.Context(), dst[:0], t, c.selectors)).In(b)
+			}
+		})
+	}
 }

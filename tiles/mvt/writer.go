@@ -3,7 +3,9 @@ package mvt
 import (
 	"bytes"
 	"encoding/binary"
+	"hash/maphash"
 	"math"
+	"slices"
 
 	"quadrille/tiles/internal/grid"
 )
@@ -68,8 +70,8 @@ type Layer struct {
 	extent   uint32
 	keys     []string
 	values   [][]byte          // encoded value messages
-	keyIndex map[string]uint32 // of keys and values beyond the first few, which searchFirst finds
-	valIndex map[string]uint32
+	keyIndex map[string]uint32 // of keys beyond the first few, which searchFirst finds
+	slots    []uint32          // a hash table of values beyond the first few: 1 more than their places; 0 is free
 	features []byte
 	count    int
 
@@ -90,9 +92,7 @@ func (l *Layer) Reset(name string) {
 	if len(l.keyIndex) > 0 {
 		clear(l.keyIndex)
 	}
-	if len(l.valIndex) > 0 { // clearing takes as long as the largest layer so far was
-		clear(l.valIndex)
-	}
+	l.slots = l.slots[:0]
 	l.features = l.features[:0]
 	l.count = 0
 }
@@ -143,10 +143,6 @@ func (l *Layer) TagValue(key string, encoded []byte) {
 }
 
 func (l *Layer) tag(key string) {
-	if l.keyIndex == nil {
-		l.keyIndex = make(map[string]uint32)
-		l.valIndex = make(map[string]uint32)
-	}
 	k, ok := searchFirst(l.keys, func(k string) bool { return k == key })
 	if !ok && len(l.keys) > mostSearched {
 		k, ok = l.keyIndex[key]
@@ -155,28 +151,65 @@ func (l *Layer) tag(key string) {
 		k = uint32(len(l.keys))
 		l.keys = append(l.keys, key)
 		if k >= mostSearched {
+			if l.keyIndex == nil {
+				l.keyIndex = make(map[string]uint32)
+			}
 			l.keyIndex[key] = k
 		}
 	}
-	v, ok := searchFirst(l.values, func(v []byte) bool { return bytes.Equal(v, l.scratch) })
-	if !ok && len(l.values) > mostSearched {
-		v, ok = l.valIndex[string(l.scratch)]
-	}
-	if !ok {
-		v = uint32(len(l.values))
-		// This reuses the slot's memory from before a Reset.
-		if len(l.values) < cap(l.values) {
-			l.values = l.values[:v+1]
-			l.values[v] = append(l.values[v][:0], l.scratch...)
-		} else {
-			l.values = append(l.values, append([]byte(nil), l.scratch...))
-		}
-		if v >= mostSearched {
-			l.valIndex[string(l.scratch)] = v
-		}
-	}
 	l.tags = binary.AppendUvarint(l.tags, uint64(k))
-	l.tags = binary.AppendUvarint(l.tags, uint64(v))
+	l.tags = binary.AppendUvarint(l.tags, uint64(l.value()))
+}
+
+// value returns the place of the value in scratch, and adds it if it is new.
+func (l *Layer) value() uint32 {
+	v, ok := searchFirst(l.values, func(v []byte) bool { return bytes.Equal(v, l.scratch) })
+	if ok {
+		return v
+	}
+	slot := 0
+	if n := len(l.values); n >= mostSearched {
+		if 2*n >= len(l.slots) {
+			l.growSlots()
+		}
+		for slot = l.slotOf(l.scratch); l.slots[slot] != 0; slot = (slot + 1) % len(l.slots) {
+			if v := l.slots[slot] - 1; bytes.Equal(l.values[v], l.scratch) {
+				return v
+			}
+		}
+	}
+	v = uint32(len(l.values))
+	// This reuses the place's memory from before a Reset.
+	if len(l.values) < cap(l.values) {
+		l.values = l.values[:v+1]
+		l.values[v] = append(l.values[v][:0], l.scratch...)
+	} else {
+		l.values = append(l.values, append([]byte(nil), l.scratch...))
+	}
+	if v >= mostSearched {
+		l.slots[slot] = v + 1
+	}
+	return v
+}
+
+var hashSeed = maphash.MakeSeed()
+
+func (l *Layer) slotOf(value []byte) int {
+	return int(maphash.Bytes(hashSeed, value) % uint64(len(l.slots))) //nolint:gosec // less than the length
+}
+
+// growSlots makes the hash table four times as large as the number of values.
+func (l *Layer) growSlots() {
+	n := 4 * len(l.values)
+	l.slots = slices.Grow(l.slots[:0], n)[:n]
+	clear(l.slots)
+	for v := mostSearched; v < len(l.values); v++ {
+		slot := l.slotOf(l.values[v])
+		for l.slots[slot] != 0 {
+			slot = (slot + 1) % n
+		}
+		l.slots[slot] = uint32(v + 1)
+	}
 }
 
 // mostSearched is the number of keys and values that are searched one by one. Most layers have no more.
