@@ -73,15 +73,9 @@ func (c *Collection) Cluster(ctx context.Context, id string, by feature.Filter) 
 	case by == nil || markOf(by) != mark:
 		return nil, fmt.Errorf("%w with this filter: %.40q", ErrNoCluster, id)
 	}
-	if c.tree == nil {
-		return nil, fmt.Errorf("%w: %.40q", ErrNoCluster, id) // tiles show points alone
-	}
 	tile := (square << squareShift(z)).Tile(z)
 	m := &members{id: id}
 	err = c.grouped(ctx, tile, by, func(_ *search, g *grouping, _ []cluster) error {
-		if g == nil {
-			return nil
-		}
 		m.keys = g.membersOf(square)
 		return nil
 	})

@@ -42,7 +42,7 @@ type grouping struct {
 	heads  []cluster
 	text   []byte
 	only   *selection // the points that pass a filter; nil for all
-	mark   string     // of the filter
+	mark   string     // of the filter; "" for none
 }
 
 // cell is a small tile whose points are always shown together.
@@ -77,7 +77,7 @@ var groupings = sync.Pool{New: func() any { return new(grouping) }}
 func (g *grouping) begin(t quadkey.Tile) {
 	g.tile, g.x, g.y = t, float64(t.X)*tilePixels, float64(t.Y)*tilePixels
 	g.col, g.row = int(math.Floor((g.x-margin)/apart))-1, int(math.Floor((g.y-margin)/apart))-1
-	g.leaves, g.cells = g.leaves[:0], append(g.cells[:0], cell{})
+	g.leaves, g.cells, g.mark = g.leaves[:0], append(g.cells[:0], cell{}), ""
 	clear(g.square[:])
 	clear(g.asked[:])
 }
@@ -106,6 +106,22 @@ func (g *grouping) descend(t *tree, at uint32, tile quadkey.Tile) {
 	default:
 		g.leaves = append(g.leaves, tile)
 	}
+}
+
+// cover appends tiles that together hold the cells of the shown tile and its margin, in the order of their
+// keys. A tile among them may be a little further away.
+func (g *grouping) cover(dst []quadkey.Tile, t quadkey.Tile) []quadkey.Tile {
+	const finer = 2 // than the shown tile
+	if !g.near(t, margin) {
+		return dst
+	}
+	if t.Z >= min(g.tile.Z+finer, quadkey.MaxZoom) {
+		return append(dst, t)
+	}
+	for _, child := range t.Children() {
+		dst = g.cover(dst, child)
+	}
+	return dst
 }
 
 // box returns the corner and the width of a tile on the map.

@@ -87,6 +87,46 @@ func TestFilteredTiles(t *testing.T) {
 	}
 }
 
+// Without memory for columns filtered tiles have the same items, whose clusters have the same members.
+func TestFilteredTilesWithoutColumns(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 1))
+	defer points.SetColumnBytes(points.DefaultColumnBytes)
+	for name, at := range distributions {
+		var ref reference
+		for i := range 3000 {
+			ref = append(ref, randomPoint(r, i, at))
+		}
+		c := build(t, ref, points.BuildOptions{})
+		items := func(bytes int64, tile quadkey.Tile, by feature.Filter) (all []string) {
+			points.SetColumnBytes(bytes)
+			for f, err := range c.Tile(t.Context(), tile, by) {
+				must.Do(t, err)
+				all = append(all, fmt.Sprint(f.ID, f.Position, f.ClusterSize))
+				if f.ClusterSize == 0 {
+					continue
+				}
+				in := must.Get(c.Cluster(t.Context(), f.ID, by)).In(t)
+				if n := must.Get(c.CountIn(t.Context(), in, by, time.Time{})).In(t); n != f.ClusterSize {
+					t.Errorf("%s, tile %v, %d bytes: cluster %s says %d and has %d", name, tile, bytes, f.ID, f.ClusterSize, n)
+				}
+			}
+			slices.Sort(all)
+			return all
+		}
+		for range 30 {
+			by := filters[r.IntN(len(filters))].parse(t, c.Info().Schema)
+			p := &ref[r.IntN(len(ref))]
+			tile := must.Get(quadkey.TileAt(p.Lon, p.Lat, uint8(r.IntN(quadkey.MaxZoom+1)))).In(t)
+			if by == nil {
+				continue
+			}
+			if with, without := items(points.DefaultColumnBytes, tile, by), items(0, tile, by); !slices.Equal(with, without) {
+				t.Errorf("%s, tile %v, filter %v: %d items with columns, %d without: %v, %v", name, tile, by, len(with), len(without), with, without)
+			}
+		}
+	}
+}
+
 // What filters and tallies of a live collection answer is of the rows at that moment.
 func TestSheetsOfLive(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))

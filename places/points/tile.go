@@ -3,7 +3,6 @@ package points
 import (
 	"bytes"
 	"context"
-	"errors"
 	"iter"
 	"math"
 
@@ -11,9 +10,6 @@ import (
 	"quadrille/feature"
 	"quadrille/quadkey"
 )
-
-// maxTile bounds the shown points of a tile if the tree cannot count them.
-const maxTile = 1000
 
 // Tile implements feature.Tiler. A tile is 512 pixels wide, and all shown items are at least 32
 // pixels apart, in the tile and over its borders. The items are points and clusters. A cluster has
@@ -27,10 +23,6 @@ func (c *Collection) Tile(ctx context.Context, t quadkey.Tile, by feature.Filter
 // showTile calls fn with the items of a map tile. The argument of fn is reused.
 func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, by feature.Filter, fn func(*feature.Feature) error) error {
 	return c.grouped(ctx, t, by, func(s *search, g *grouping, clusters []cluster) error {
-		if g == nil {
-			s.rangeOf(t)
-			return s.show(ctx, maxTile, fn)
-		}
 		ids := g.ids(clusters) // one text for all
 		for i := range clusters {
 			k := &clusters[i]
@@ -57,15 +49,15 @@ func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, by feature.Fi
 }
 
 // grouped calls fn with the items of a tile, and with a search in the same state of the collection.
-// The grouping is nil if the tree cannot be used, or if there is no memory to group what passes the filter.
 func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, by feature.Filter,
 	fn func(s *search, g *grouping, clusters []cluster) error) error {
 	g := groupings.Get().(*grouping)
 	defer groupings.Put(g)
 	g.begin(t)
 	if by != nil {
+		g.mark = markOf(by)
 		ok, err := c.selected(ctx, by, math.MaxInt32, func(r reading, sel *selection) error {
-			g.only, g.mark = sel, markOf(by)
+			g.only = sel
 			defer func() { g.only = nil }()
 			sel.gather(g, 0, len(sel.keys), quadkey.Tile{})
 			return c.askOf(ctx, r, &feature.Query{Filter: by}, func(s *search) error { return fn(s, g, g.shown()) })
@@ -73,26 +65,25 @@ func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, by feature.Fil
 		if ok || err != nil {
 			return err
 		}
-		err = c.ask(ctx, &feature.Query{Filter: by, MaxExamined: MaxExamined}, func(s *search) error { return fn(s, nil, nil) })
-		if errors.Is(err, feature.ErrTooMuchWork) {
-			return feature.Faultf(feature.ErrTooMuchWork, "the tile has too many points to look through for the few that pass, and their columns do "+
-				"not fit into memory: ask for a deeper tile, or let the operator raise --cache")
-		}
-		return err
 	}
-	r, err := c.moment(ctx, func() {
-		if c.tree != nil {
-			g.gather(c.tree)
-		}
-	})
+	if by != nil || c.tree == nil { // neither a sheet nor a tree can count the points of cells
+		return c.ask(ctx, &feature.Query{Filter: by}, func(s *search) error {
+			if err := feature.RunHeavy(ctx, func(ctx context.Context, step func(context.Context) error) error {
+				s.step = func() error { return step(ctx) }
+				defer func() { s.step = nil }()
+				return s.divide(ctx, g, g.cover(nil, quadkey.Tile{}))
+			}); err != nil {
+				return err
+			}
+			return fn(s, g, g.shown())
+		})
+	}
+	r, err := c.moment(ctx, func() { g.gather(c.tree) })
 	if err != nil {
 		return err
 	}
 	defer c.end(r)
 	return c.askOf(ctx, r, &feature.Query{}, func(s *search) error {
-		if c.tree == nil {
-			return fn(s, nil, nil)
-		}
 		clusters, err := s.group(ctx, g)
 		if err != nil {
 			return err
@@ -105,7 +96,7 @@ func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, by feature.Fil
 func (g *grouping) ids(clusters []cluster) string {
 	g.text = g.text[:0]
 	mark := ""
-	if g.only != nil {
+	if g.mark != "" {
 		mark = "-" + g.mark
 	}
 	for i := range clusters {
@@ -132,7 +123,7 @@ func (s *search) group(ctx context.Context, g *grouping) ([]cluster, error) {
 	}
 }
 
-// divide reads the points of leaves that are too wide to be cells.
+// divide reads the points of leaves that are too wide to be cells, and adds those that pass the filter.
 func (s *search) divide(ctx context.Context, g *grouping, leaves []quadkey.Tile) error {
 	if len(leaves) == 0 {
 		return nil
@@ -148,18 +139,31 @@ func (s *search) divide(ctx context.Context, g *grouping, leaves []quadkey.Tile)
 		}
 	}
 	var k cell
+	var only quadkey.PointKey // of the first point of k
+	add := func() {
+		if k.count == 1 {
+			k.first, k.last = only, only // so that it is found among points that do not pass
+		}
+		g.add(k)
+	}
+	n := 0
 	err := s.rowsOf(ctx, ranges, 0, func() (bool, error) {
-		if s.record.over(s.now) {
-			return true, nil
+		if n++; s.step != nil && n%stepPoints == 0 {
+			if err := s.step(); err != nil {
+				return false, err
+			}
+		}
+		if pass, err := s.passes(); !pass || err != nil {
+			return err == nil, err
 		}
 		if k.count == 0 || s.record.key > k.last {
-			g.add(k)
-			k = g.cellAt(s.record.key)
+			add()
+			k, only = g.cellAt(s.record.key), s.record.key
 		}
 		k.add(sums{1, int64(s.record.lat), int64(s.record.lon)})
 		return true, nil
 	})
-	g.add(k)
+	add()
 	return err
 }
 
@@ -167,11 +171,6 @@ func (s *search) divide(ctx context.Context, g *grouping, leaves []quadkey.Tile)
 func (s *search) show(ctx context.Context, most int, fn func(*feature.Feature) error) error {
 	n := 0
 	return s.rows(ctx, s.key, s.until, 0, func() (bool, error) {
-		if s.most > 0 {
-			if more, err := s.count(); !more || err != nil {
-				return more, err
-			}
-		}
 		if pass, err := s.passes(); !pass || err != nil {
 			return err == nil, err
 		}
