@@ -195,15 +195,37 @@ func greatBeside(part []candidate, quarters map[uint32]quadkey.Tile) []candidate
 	return nil
 }
 
+// metropolisNear returns the most important of the places that are second in a quarter of part: the best
+// outside the best one's quarter of it. It returns nothing if that place is no metropolis.
+func metropolisNear(part []candidate, quarters, sixteenths map[uint32]quadkey.Tile) (near []candidate) {
+	first := map[quadkey.Tile]uint32{}
+	second := map[quadkey.Tile]bool{}
+	for _, c := range part {
+		q := quarters[c.id]
+		best, known := first[q]
+		switch {
+		case !known:
+			first[q] = c.id
+		case !second[q] && sixteenths[best] != sixteenths[c.id]:
+			second[q] = true
+			if c.importance >= metropolis && near == nil {
+				near = []candidate{c}
+			}
+		}
+	}
+	return near
+}
+
 // bruteTile returns the places of a tile, by the rule of the documentation. From zoom allZoom on, a
 // tile shows all places. At lower zooms each part of the tile shows its most important place, a
-// great place of another quarter and its two most important capitals.
+// great place of another quarter, a metropolis near another place and its two most important capitals.
 func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 	better := func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.importance, a.importance), cmp.Compare(a.id, b.id))
 	}
 	byPart := map[quadkey.Tile][]candidate{}
 	quarters := map[uint32]quadkey.Tile{} // of the parts, by id
+	sixteenths := map[uint32]quadkey.Tile{}
 	capitals := map[uint32]bool{}
 	for _, p := range list {
 		p = settled(p)
@@ -220,8 +242,13 @@ func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 				panic(err)
 			}
 		}
-		if t.Z < rollupZoom {
+		if t.Z <= rollupZoom {
 			if quarters[p.ID], err = quadkey.TileAt(p.Lon, p.Lat, t.Z+3); err != nil {
+				panic(err)
+			}
+		}
+		if t.Z < rollupZoom {
+			if sixteenths[p.ID], err = quadkey.TileAt(p.Lon, p.Lat, t.Z+4); err != nil {
 				panic(err)
 			}
 		}
@@ -233,7 +260,12 @@ func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 		slices.SortFunc(c, better)
 		if t.Z < allZoom {
 			all := c
-			c = append(c[:1:1], greatBeside(c, quarters)...)
+			c = append(c[:1:1], greatBeside(all, quarters)...)
+			for _, one := range metropolisNear(all, quarters, sixteenths) {
+				if !slices.Contains(c, one) {
+					c = append(c, one)
+				}
+			}
 			found := 0
 			for _, one := range all {
 				if found == 2 {

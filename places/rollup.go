@@ -16,14 +16,19 @@ const (
 	// rollupZoom is the deepest zoom with a row in place_rollup.
 	rollupZoom = MaxCountedZoom
 	// partZooms is the number of zooms from a tile down to its parts: a tile shows one place of
-	// each of its 4×4 parts, or two great ones, and in addition up to two capitals: New Delhi next
-	// to Delhi, Damascus next to Beirut.
+	// each of its 4×4 parts, or two great ones, and in addition a metropolis near a greater place, and up
+	// to two capitals: New Delhi next to Delhi, Damascus next to Beirut.
 	partZooms = 2
 	parts     = 1 << (2 * partZooms)
+	// deepest is the zoom of the quarters of the parts of the deepest tiles.
+	deepest = rollupZoom + partZooms + 1
 	// great is the least importance at which a place may be shown in addition to the best place of
 	// its part. Such a place must also be the best one of another quarter of the part: Amsterdam
 	// next to Brussels.
 	great = notArea | (tiers-high)<<weightBits | 300_000
+	// metropolis is the least importance at which a place is shown beside a greater one in the same quarter
+	// of its part, but in another quarter of that: Giza next to Cairo.
+	metropolis = notArea | (tiers-high)<<weightBits | 1_000_000
 )
 
 // shown is a place chosen to be shown, with copies of its stored fields.
@@ -56,10 +61,11 @@ type rollup struct {
 
 	started bool
 	cell    quadkey.Cell
-	best    [rollupZoom + partZooms + 1]shown
-	filled  [rollupZoom + partZooms + 1]bool
-	second  [rollupZoom + partZooms + 1]shown    // the best outside the quarter of best; importance 0 for none
-	capital [rollupZoom + partZooms + 1][2]shown // the best capitals; importance 0 for none
+	best    [deepest + 1]shown
+	filled  [deepest + 1]bool
+	second  [deepest + 1]shown    // the best outside the quarter of best; importance 0 for none
+	near    [deepest + 1]shown    // the best second of a quarter
+	capital [deepest + 1][2]shown // the best capitals; importance 0 for none
 	tiles   [rollupZoom + 1]rollupTile
 
 	key     [5]byte
@@ -69,7 +75,7 @@ type rollup struct {
 
 type rollupTile struct {
 	counts [27]uint64 // by class: 0 unknown, 1 A, …
-	shown  [4 * parts]shown
+	shown  [5 * parts]shown
 	n      int
 }
 
@@ -86,7 +92,6 @@ func (r *rollup) add(c quadkey.Cell, p *place) error {
 	}
 	r.tiles[rollupZoom].counts[class]++
 
-	const deepest = rollupZoom + partZooms
 	if isCapital(p) {
 		if c := r.capitalFor(deepest, p.importance(), p.id); c != nil {
 			if err := c.show(p); err != nil {
@@ -139,7 +144,7 @@ func (r *rollup) finish() error {
 // leave closes the current tiles that do not contain c.
 func (r *rollup) leave(c quadkey.Cell) error {
 	changed := r.cell ^ c
-	for z := 1; z <= rollupZoom+partZooms; z++ {
+	for z := 1; z <= deepest; z++ {
 		if changed>>(2*(quadkey.CellZoom-z)) != 0 {
 			return r.close(z)
 		}
@@ -149,11 +154,11 @@ func (r *rollup) leave(c quadkey.Cell) error {
 
 // close closes the current tiles of zoom from and deeper, deepest first.
 func (r *rollup) close(from int) error {
-	for z := rollupZoom + partZooms; z >= from; z-- {
+	for z := deepest; z >= from; z-- {
 		if r.filled[z] {
 			b := &r.best[z]
 			r.filled[z] = false
-			if z >= partZooms {
+			if z >= partZooms && z-partZooms <= rollupZoom {
 				t := &r.tiles[z-partZooms]
 				t.shown[t.n].set(b)
 				t.n++
@@ -161,15 +166,17 @@ func (r *rollup) close(from int) error {
 					t.shown[t.n].set(&r.second[z])
 					t.n++
 				}
-				for i := range r.capital[z] {
-					c := &r.capital[z][i]
+				for _, c := range []*shown{&r.near[z], &r.capital[z][0], &r.capital[z][1]} {
 					if c.importance > 0 && !slices.ContainsFunc(t.shown[:t.n], func(s shown) bool { return s.id == c.id }) {
 						t.shown[t.n].set(c)
 						t.n++
 					}
 				}
 			}
-			r.second[z].importance = 0
+			if s := &r.second[z]; z > 0 && s.importance >= metropolis && s.before(r.near[z-1].importance, r.near[z-1].id) {
+				r.near[z-1].set(s)
+			}
+			r.second[z].importance, r.near[z].importance = 0, 0
 			for i := range r.capital[z] {
 				c := &r.capital[z][i]
 				if c.importance > 0 && z > 0 {

@@ -30,6 +30,7 @@ type name struct {
 	shown   bool    // with its name
 	ranked  bool    // by the source, not by people
 	disc    float64 // the radius of the dot, in pixels of a tile of 256
+	apart   float64 // from the dots of more important places, in the same pixels
 	text    []byte
 	box     image.Rectangle // empty if nothing can be written
 }
@@ -184,10 +185,10 @@ func (c *canvas) keepApart(rule *PlaceStyle, t *Tile) {
 		if n.place {
 			// Mercator's scale is 1/cos φ = cosh(π − 2πy), y from 0 in the north to 1.
 			y := (float64(t.Row)*float64(c.size) + n.y) / world
-			around := min(rule.AroundCity.KM/equator*world*math.Cosh(math.Pi*(1-2*y)), mostAround*float64(c.scale))
+			around := min(rule.AroundCity.KM/equator*world*math.Cosh(math.Pi*(1-2*y)), min(rule.AroundCity.PX, mostAround)*float64(c.scale))
 			crowded := slices.ContainsFunc(places, func(o [3]float64) bool {
 				away := math.Hypot(n.x-o[0], n.y-o[1])
-				return away < rule.DotDistancePx*float64(c.scale) || away < around && o[2] >= rule.AroundCity.People &&
+				return away < max(rule.DotDistancePx, n.apart)*float64(c.scale) || away < around && o[2] >= rule.AroundCity.People &&
 					o[2] > rule.AroundCity.Times*n.people
 			})
 			places = append(places, [3]float64{n.x, n.y, n.people})
@@ -342,11 +343,15 @@ func (r *Renderer) settle(n *name) {
 	}
 	n.place, n.rank, n.look = true, -weight, r.places[min(tier, len(r.places)-1)][ring]
 	n.disc = n.look.Dot.Radius
+	if tier < len(p.Tiers) {
+		n.apart = p.Tiers[tier].DistancePx
+	}
 }
 
 // names reports whether a zoom shows the name of a region with the given rank.
 func (t *TextStyle) names(rank float64, zoom int) bool {
-	return zoom >= t.FromZoom && (t.ToZoom == 0 || zoom <= t.ToZoom) && rank < t.bound(zoom)
+	return zoom >= t.FromZoom && (t.ToZoom == 0 || zoom <= t.ToZoom) && rank < t.bound(zoom) &&
+		!(zoom >= 0 && zoom < len(t.MinRanks) && rank < t.MinRanks[zoom])
 }
 
 // bound returns the rank below which a zoom shows the names of regions.

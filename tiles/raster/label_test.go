@@ -97,7 +97,7 @@ func TestPlacesApart(t *testing.T) {
 	// These are the surroundings of London at zoom 9, in the tile row of 51.5° N, where a pixel is
 	// 190 m.
 	rule := PlaceStyle{DotDistancePx: 12}
-	rule.AroundCity.People, rule.AroundCity.Times, rule.AroundCity.KM = 5e5, 3, 20
+	rule.AroundCity.People, rule.AroundCity.Times, rule.AroundCity.KM, rule.AroundCity.PX = 5e5, 3, 20, 150
 	for scale := 1; scale <= 2; scale++ {
 		at := func(x float64) float64 { return x * float64(scale) }
 		c = &canvas{scale: scale, size: 256 * scale, names: []name{

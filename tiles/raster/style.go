@@ -41,9 +41,9 @@ type PlaceStyle struct {
 	// more important one is shown, and capitals always are.
 	DotDistancePx      float64
 	DotDistanceMaxZoom int
-	// AroundCity also hides points around a city, up to the zoom DotDistanceMaxZoom: those within KM kilometres of
-	// a point that has at least People, and more than Times their population.
-	AroundCity struct{ People, Times, KM float64 }
+	// AroundCity also hides points around a city, up to the zoom DotDistanceMaxZoom: those within KM kilometres
+	// and PX pixels of a point that has at least People, and more than Times their population.
+	AroundCity struct{ People, Times, KM, PX float64 }
 	// DotsFrom is the first zoom at which a dot is drawn even if its name does not fit.
 	DotsFrom int
 }
@@ -55,6 +55,8 @@ type PlaceTier struct {
 	Turn          int
 	Text          TextStyle
 	Radius        float64
+	// DistancePx is PlaceStyle.DotDistancePx of these points if it is more.
+	DistancePx float64
 }
 
 // RegionStyle is the look of a region type. Lengths are pixels of a tile of 256.
@@ -122,6 +124,8 @@ type TextStyle struct {
 	// MaxRanks are bounds by zoom: a zoom shows the names with a rank below its bound, and all names
 	// beyond the list. A point without a shown name has no dot either.
 	MaxRanks []float64
+	// MinRanks are bounds by zoom: a zoom shows no names with a rank below its bound.
+	MinRanks []float64
 }
 
 // DotStyle is a disc with a rim.

@@ -87,26 +87,33 @@ test('a country\'s name goes first, steps aside for a city, and leaves towns out
   assert.deepEqual([between.places.map(({ place }) => place.id), between.regions[0].y], [['seat', 'city'], 86], 'the least city goes')
 })
 
-test('a country without room is named from zoom 6, after the capitals and where it covers no city', () => {
+test('a country without room is named from zoom 4, after the capitals and where it covers no city', () => {
   const country = { id: 'c', name: 'Luxembourg', x: 200, y: 100, across: 20, down: 25, rank: 3, type: types[0] }
-  const seat = { id: 'seat', name: 'Seat', x: 200, y: 100, code: 'PPLC', population: 130_000 }
+  const seat = { id: 'seat', name: 'Seat', x: 200, y: 100, code: 'PPLC', population: 230_000 }
   const at = (places, zoom) => split(arrange(places, [country], measure, { zoom }))
-  assert.equal(at([seat], 5).regions.length, 0)
-  const named = at([seat], 6)
-  assert.deepEqual([named.places.length, Math.abs(named.regions[0].y - 100)], [1, 14])
-  const crowd = [0, 14, -14, 21, -21].map((y, i) => ({ id: `p${i}`, name: 'P', x: 200, y: 100 + y, population: 200_000 }))
-  assert.equal(at(crowd, 6).regions.length, 0)
+  assert.equal(at([seat], 3).regions.length, 0)
+  const named = at([seat], 4)
+  assert.deepEqual([named.places.length, Math.abs(named.regions[0].y - 100)], [1, 21])
+  const crowd = [0, 14, -14, 21, -21].map((y, i) => ({ id: `p${i}`, name: 'P', x: 200, y: 100 + y, population: 500_000 }))
+  assert.equal(at(crowd, 4).regions.length, 0)
 })
 
 test('of many cities in one the dominant is named, and its neighbours kilometres away are not', () => {
-  const city = { id: 'city', name: 'City', x: 200, y: 100, lat: 51.5, lon: 0, population: 8_900_000 }
-  const at = (other, zoom = 9) => split(arrange([city, { id: 'o', name: 'Other', x: 300, y: 100, lat: 51.5, lon: 0.2, ...other }], [], measure, { zoom })).places.length
+  const city = { id: 'city', name: 'C', x: 200, y: 100, lat: 51.5, lon: 0, population: 8_900_000 }
+  const at = (other, zoom = 9) => split(arrange([city, { id: 'o', name: 'O', x: 224, y: 100, lat: 51.5, lon: 0.2, ...other }], [], measure, { zoom })).places.length
   assert.equal(at({ population: 300_000 }), 1, '14 km away')
+  assert.equal(at({ population: 300_000, x: 240 }), 2, 'but further on the map')
   assert.equal(at({ population: 300_000, lon: 0.4 }), 2, '28 km away')
   assert.equal(at({ population: 3_900_000 }), 2, 'half as large')
   assert.equal(at({ population: 300_000, code: 'PPLC' }), 2, 'a capital')
   assert.equal(at({ population: 300_000 }, 11), 2, 'close up')
   assert.equal(at({ population: 3_900_000, x: 209 }), 1, 'within a few pixels')
+})
+
+test('a village keeps its distance from what is more important, up to zoom 10', () => {
+  const town = { id: 't', name: 'T', x: 200, y: 100, population: 20_000 }
+  const at = (x, zoom, population = 500) => split(arrange([town, { id: 'v', name: 'V', x, y: 100, population }], [], measure, { zoom })).places.length
+  assert.deepEqual([at(230, 9), at(240, 9), at(230, 11), at(230, 9, 15_000)], [1, 2, 2, 2])
 })
 
 test('a place under the pin has its name, beside it', () => {
@@ -130,8 +137,9 @@ test('importance and tiers', () => {
   assert.ok(importance({ code: 'PPLC', population: 200_000 }) > importance({ code: 'PPLA', population: 700_000 }))
   assert.ok(importance({ code: 'PPLC', population: 1_000 }) < importance({ code: 'PPLA', population: 9_000_000 }))
   assert.ok(importance({ code: 'PPLX', population: 300_000 }) < importance({ code: 'PPL', population: 100_000 }))
-  assert.deepEqual(['PPLC', 'PPL', 'PPL', 'PPL'].map((code, i) => tier({ code, population: [3e5, 2e6, 2e5, 10][i] })), ['capital', 'major', 'city', 'town'])
-  assert.equal(tier({}), 'town')
+  assert.deepEqual(['PPLC', 'PPL', 'PPL', 'PPL'].map((code, i) => tier({ code, population: [3e5, 2e6, 2e5, 10][i] })), ['capital', 'major', 'city', 'village'])
+  assert.deepEqual([14_000, 15_000, 4e6].map(population => tier({ population })), ['village', 'town', 'metropolis'])
+  assert.equal(tier({}), 'village')
 })
 
 test('a world map shows great cities and capitals, a close view everything', () => {
@@ -170,7 +178,7 @@ test('features become places; what is no named point does not', () => {
 
 test('a capital of few people is no capital of the world', () => {
   const capital = population => ({ code: 'PPLC', population })
-  assert.deepEqual([46, 150_000, 200_000, 9_000_000].map(people => tier(capital(people))), ['town', 'city', 'capital', 'capital'])
+  assert.deepEqual([46, 150_000, 200_000, 9_000_000].map(people => tier(capital(people))), ['village', 'city', 'capital', 'capital'])
   assert.ok(importance(capital(46)) < importance({ code: 'PPL', population: 1000 }))
   assert.deepEqual([5, 6].map(zoom => worthShowing(capital(46), zoom)), [false, true])
 })

@@ -52,6 +52,11 @@ test('far out only the first of a type are named, close up all, and neither befo
   assert.deepEqual(named, [[], [0, 1], [0, 1, 2], [0, 1, 2, 9], []])
 })
 
+test('close up a region is named that a view can hold', () => {
+  const naming = { from: 0, to: 8, ranks: [], 'too-large': [0, 0, 3, 5] }
+  assert.deepEqual([1, 2, 3, 4].map(zoom => [2, 3, 5].filter(rank => isNamed(naming, rank, zoom))), [[2, 3, 5], [3, 5], [5], [2, 3, 5]])
+})
+
 test('a name begins with the smallest look and gains a larger one zoom by zoom', () => {
   const naming = { looks: ['large', 'middle', 'small'], ranks: [2, 5, 10] }
   const most = rank => [0, 1, 2, 3, 4, 5, 6].map(zoom => looksAt(naming, rank, zoom)[0])

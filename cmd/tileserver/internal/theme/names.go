@@ -36,6 +36,9 @@ type RegionNaming struct {
 	// Ranks are bounds by zoom: only regions of a lower rank are named. Beyond the end of the list
 	// all regions are named.
 	Ranks []float64 `json:"ranks"`
+	// TooLarge are bounds by zoom too: regions of a lower rank are not named, because they are wider than
+	// a view.
+	TooLarge []float64 `json:"too-large"`
 }
 
 // PlaceNaming describes the names of places.
@@ -47,8 +50,9 @@ type PlaceNaming struct {
 	Dots                   map[string]float64 `json:"dots"`          // radius by tier, CSS pixels
 	MinPopulation          []float64          `json:"least"`         // people that a name needs, by zoom; beyond the list none
 	MinPopulationOfCapital []float64          `json:"least-of-capital"`
-	DotDistancePx          float64            `json:"apart"`    // CSS pixels between the dots of two cities
-	DotDistanceMaxZoom     int                `json:"apart-to"` // the last zoom that keeps them apart
+	DotDistancePx          float64            `json:"apart"`      // CSS pixels between the dots of two cities
+	TierDistancePx         map[string]float64 `json:"tier-apart"` // the same between a dot of a tier and that of a more important place
+	DotDistanceMaxZoom     int                `json:"apart-to"`   // the last zoom that keeps them apart
 	AroundCity             AroundCity         `json:"around-city"`
 	DotsFrom               int                `json:"dots-from"` // the first zoom at which a dot without a name is useful
 }
@@ -59,6 +63,7 @@ type AroundCity struct {
 	People float64 `json:"people"` // the least population of such a city
 	Times  float64 `json:"times"`  // the city has more than Times times the place's people
 	KM     float64 `json:"km"`     // the place is within KM kilometres
+	PX     float64 `json:"px"`     // and within PX CSS pixels
 }
 
 // Region returns the naming of regions of a type.
@@ -79,9 +84,9 @@ var GetNames = sync.OnceValue(func() *Names {
 	return n
 })
 
-// tiers are the ranks of places. Each has a style, a position in the order of names (turn) and a
-// dot.
-var tiers = []string{"capital", "major", "city", "town"}
+// PlaceTiers are the ranks of places, the most important first. Each has a style, a position in the order of
+// names (turn) and a dot.
+var PlaceTiers = []string{"capital", "metropolis", "major", "city", "town", "village"}
 
 func parseNames(text []byte) (*Names, error) {
 	n := new(Names)
@@ -101,7 +106,7 @@ func parseNames(text []byte) (*Names, error) {
 			return nil, fmt.Errorf("names: regions of the type %s need looks that there are, and zooms from low to high", typ)
 		}
 	}
-	for _, tier := range tiers {
+	for _, tier := range PlaceTiers {
 		_, turn := n.Places.Turns[tier]
 		if n.Looks[tier].Size == 0 || n.Places.Dots[tier] <= 0 || !turn {
 			return nil, fmt.Errorf("names: the tier %s needs a look, a turn and a dot", tier)

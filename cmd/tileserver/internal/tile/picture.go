@@ -43,7 +43,7 @@ func PictureStyle(of *theme.Theme) raster.Style {
 		return raster.TextStyle{
 			Size: r.Size * pictureScale, Spacing: r.Spacing, Bold: r.Weight >= 600, UpperCase: r.Transform == "uppercase",
 			Color: of.Label.Ink(r.Ink).NRGBA, Halo: of.Label.Halo.NRGBA,
-			FromZoom: naming.From, ToZoom: naming.To, MaxRanks: naming.Ranks,
+			FromZoom: naming.From, ToZoom: naming.To, MaxRanks: naming.Ranks, MinRanks: naming.TooLarge,
 		}
 	}
 	write := func(t *raster.RegionStyle, naming theme.RegionNaming) {
@@ -75,15 +75,16 @@ func PictureStyle(of *theme.Theme) raster.Style {
 		MinGreatCapital: p.MinGreatCapital, GreatCapitalBonus: p.GreatCapitalBonus, MinPopulation: p.MinPopulation,
 		MinPopulationOfCapital: p.MinPopulationOfCapital,
 		DotDistancePx:          p.DotDistancePx, DotDistanceMaxZoom: p.DotDistanceMaxZoom,
-		AroundCity: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
+		AroundCity: struct{ People, Times, KM, PX float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
 	}
-	for _, name := range []string{"capital", "major", "city", "town"} {
+	for _, name := range theme.PlaceTiers {
 		style.Places.Tiers = append(style.Places.Tiers, raster.PlaceTier{
 			// half of the rim is within on the page
 			MinPopulation: p.Tiers[name],
 			Turn:          1 + p.Turns[name],
 			Text:          text(name, theme.RegionNaming{}),
 			Radius:        p.Dots[name]*pictureScale - 0.5,
+			DistancePx:    p.TierDistancePx[name],
 		})
 	}
 	return style

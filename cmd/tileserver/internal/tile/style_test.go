@@ -79,7 +79,7 @@ func TestStyleOrderOfNames(t *testing.T) {
 		order = append(order, l.ID)
 	}
 	if got := strings.Join(order,
-		" "); got != "airports places_town lake_label country_label_small places_city state_label country_label "+
+		" "); got != "airports places_village places_town lake_label country_label_small places_city state_label country_label "+
 		"places_major country_label_large" {
 		t.Errorf("names from the last placed to the first: %s", got)
 	}

@@ -129,8 +129,8 @@ func atZoom(list []float64, zoom int, beyond float64) float64 {
 }
 
 // placeTiers lists the tiers of places that have layers, the most important first. All capitals
-// except small ones are in the first tier.
-var placeTiers = []string{"major", "city", "town"}
+// except small ones, and places of the tiers above it, are in the first tier.
+var placeTiers = []string{"major", "city", "town", "village"}
 
 // settlements returns the layers of the dots of settlements with their names, for each tier. At far
 // zooms a dot and its name are placed or omitted together, so that no name covers a dot.
@@ -146,9 +146,11 @@ func (p *palette) settlements(name string) (all []styleLayer) {
 		return []any{
 			"case",
 			greatCapital, of("capital"),
+			[]any{">=", population, table.Tiers["metropolis"]}, of("metropolis"),
 			[]any{">=", population, table.Tiers["major"]}, of("major"),
 			[]any{">=", population, table.Tiers["city"]}, of("city"),
-			of("town"),
+			[]any{">=", population, table.Tiers["town"]}, of("town"),
+			of("village"),
 		}
 	}
 	higher := any(false)
@@ -177,7 +179,7 @@ func (p *palette) settlements(name string) (all []styleLayer) {
 			[]any{"zoom"},
 			0,
 			6,
-			max(0, (table.DotDistancePx-room)/2),
+			max(0, (max(table.DotDistancePx, table.TierDistancePx[tier])-room)/2),
 			table.DotDistanceMaxZoom,
 			0,
 		}
@@ -284,14 +286,15 @@ func (p *palette) names(typ string) []styleLayer {
 	if typ != "country" {
 		return []styleLayer{l}
 	}
+	fits := []any{">=", rank, byTable(naming.TooLarge, 0)}
 	// At far zooms the largest countries come first, because their names then cover no city. Names
 	// that did not appear at the previous zoom come last.
 	largest := byTable(slices.Concat(make([]float64, 3), naming.Ranks[:min(2, len(naming.Ranks))]), 0)
 	before := byTable(slices.Concat(make([]float64, 1), naming.Ranks), allRanks)
 	all := []styleLayer{l, l, l}
 	all[0].ID, all[0].Filter = l.ID+"_large", []any{"<", rank, largest}
-	all[1].Filter = []any{"all", []any{">=", rank, largest}, []any{"<", rank, before}}
-	all[2].ID, all[2].Filter = l.ID+"_small", []any{"all", l.Filter, []any{">=", rank, before}}
+	all[1].Filter = []any{"all", []any{">=", rank, largest}, []any{"<", rank, before}, fits}
+	all[2].ID, all[2].Filter = l.ID+"_small", []any{"all", l.Filter, []any{">=", rank, before}, fits}
 	return all
 }
 

@@ -2,14 +2,14 @@
 import rules from '../names.json' with { type: 'json' }
 import { candidates, looksAt, writingOf } from './regionnames.js'
 
-const { tiers, turns, dots, least, bonus, apart, 'around-city': around, ...places } = rules.places
+const { tiers, turns, dots, least, bonus, apart, 'tier-apart': tierApart, 'around-city': around, ...places } = rules.places
 
 const isCapital = ({ code }) => code === 'PPLC'
 
 // GeoNames calls the seat of any territory a capital: Adamstown has 46 people. One of fewer people counts as what it is.
 const isGreatCapital = place => isCapital(place) && (place.population ?? 0) >= places['great-capital']
 
-/** How prominent a place is: capital (of 200,000 people), major (a million people), city (a hundred thousand) or town. */
+/** How prominent a place is: capital (of 200,000 people), metropolis (four million people), major (one), city (a hundred thousand), town or village. */
 export function tier(place) {
   if (isGreatCapital(place)) return 'capital'
   return Object.keys(tiers).find(name => (place.population ?? 0) >= tiers[name])
@@ -23,7 +23,7 @@ const MOST = 500 // places looked at: a deep zoom of a dense city has thousands,
 const MOST_REGIONS = 1000
 const AROUND = 0.25 // degrees from a capital to the towns that count as it
 const KM = 111.2 // of a degree of latitude
-const ALONE = 6 // the zoom from which a country is named that has no room for its name
+const ALONE = 4 // the zoom from which a country is named that has no room for its name
 
 /**
  * People; a great capital counts as a city of two millions more, so that it wins against its neighbours, but not against the
@@ -73,12 +73,12 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [], f
   const named = regions.map(region => ({ region, id: region.id, turn: writingOf(region.type).turn, weight: -region.rank })).sort(byWeight).slice(0, MOST_REGIONS)
   const arranged = []
   const kept = []
-  const hides = (great, { x, y, lat, lon, population = 0 }) => Math.hypot(great.x - x, great.y - y) < apart ||
-    great.population >= around.people && great.population > around.times * population &&
+  const hides = (great, { x, y, lat, lon, population = 0 }, apart) => Math.hypot(great.x - x, great.y - y) < apart ||
+    great.population >= around.people && great.population > around.times * population && Math.hypot(great.x - x, great.y - y) < around.px &&
     KM * Math.hypot(great.lat - lat, ((great.lon - lon + 540) % 360 - 180) * Math.cos(lat * Math.PI / 180)) < around.km
 
   const addPlace = ({ place, tier, dot }) => {
-    if (taken.some(other => !other.pin && overlap(dot, other)) || zoom <= rules.places['apart-to'] && !isCapital(place) && kept.some(great => hides(great, place))) return
+    if (taken.some(other => !other.pin && overlap(dot, other)) || zoom <= rules.places['apart-to'] && !isCapital(place) && kept.some(great => hides(great, place, tierApart[tier] ?? apart))) return
     const { width, height } = measure(place.name, tier)
     const ways = sides.map(side => nameBox(place, side, dots[tier], width, height)).filter(free)
     // Better where no other city's dot would go: London stands aside for Paris.

@@ -11,14 +11,14 @@ const fills = {
 }
 const STEPS = [0.5, 1, 1.5, 2.25, 3] // of a name's height, that it moves up or down past a city's dot
 
-/** How names of a region type { type, role } are written: { looks, turn, from, to, ranks }, as names.json has it. */
+/** How names of a region type { type, role } are written: { looks, turn, from, to, ranks, too-large }, as names.json has it. */
 export function writingOf({ type, role }) {
   return Object.hasOwn(regions, type) ? regions[type] : role === 'water' ? regions.lake : regions.other
 }
 
-/** Whether a zoom names a region of a rank: of a type's regions the first ones far out, all close up. */
-export function isNamed({ from, to, ranks }, rank, zoom) {
-  return zoom >= from && zoom <= to && !(rank >= ranks[zoom])
+/** Whether a zoom names a region of a rank: of a type's regions the first ones far out, and close up those that a view can hold. */
+export function isNamed({ from, to, ranks, 'too-large': tooLarge = [] }, rank, zoom) {
+  return zoom >= from && zoom <= to && !(rank >= ranks[zoom]) && !(rank < tooLarge[zoom])
 }
 
 /**
