@@ -300,6 +300,8 @@ var contractCalls = map[string][]string{
 		"/regions/nearby?lat=48&lon=6",
 		"/regions/nearby?lat=48&lon=6&types=country&limit=1&format=geojson",
 		"/regions/nearby?lat=48&lon=6&cursor=AAAA",
+		"/regions/nearby?from=country:el",
+		"/regions/nearby?from=country:zz",
 		"/regions/nearby?lat=0&lon=-140&radius=5",
 	},
 	"/regions/count":       {"/regions/count", "/regions/count?bbox=4,46,6,50&types=country", "/regions/count?types=planet"},
@@ -308,6 +310,7 @@ var contractCalls = map[string][]string{
 		"/places/nearby?lat=48&lon=6&limit=2",
 		"/places/nearby?lat=48&lon=6&format=geojson",
 		"/places/nearby?lat=48&lon=6&cursor=AAAA",
+		"/places/nearby?from=country:el",
 	},
 	"/places/within": {
 		"/places/within?bbox=5,45,11,48.5&limit=2",
