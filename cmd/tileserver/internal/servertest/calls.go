@@ -211,6 +211,31 @@ var contractCalls = map[string][]string{
 		"/ogc/collections/country/map/tiles/WebMercatorQuad/5/11/16?f=mvt",
 		"/ogc/collections/moon/map/tiles/WebMercatorQuad/0/0/0",
 	},
+	"/wmts/1.0.0/WMTSCapabilities.xml": {"/wmts/1.0.0/WMTSCapabilities.xml"},
+	"/wmts": {
+		"/wmts?REQUEST=GetTile&LAYER=places&FORMAT=application/vnd.mapbox-vector-tile&TILEMATRIXSET=WebMercatorQuad&TILEMATRIX=5&TILEROW=11&TILECOL=16&fields=name",
+		"/wmts?service=WMTS&version=1.0.0&request=GetTile&layer=country&style=light&format=image/png&tilematrixset=WebMercatorQuad&tilematrix=5&tilerow=11&tilecol=16",
+		"/wmts?REQUEST=GetCapabilities",
+		"/wmts?REQUEST=GetTile&LAYER=planet&TILEMATRIXSET=WebMercatorQuad&TILEMATRIX=5&TILEROW=11&TILECOL=16",
+		"/wmts?REQUEST=GetTile&LAYER=country&TILEMATRIXSET=x&TILEMATRIX=5&TILEROW=11&TILECOL=16",
+		"/wmts",
+	},
+	"/arcgis/rest/services/{layers}/VectorTileServer": {
+		"/arcgis/rest/services/country/VectorTileServer?f=json",
+		"/arcgis/rest/services/planet/VectorTileServer?f=json",
+	},
+	"/arcgis/rest/services/{layers}/VectorTileServer/resources/styles/root.json": {
+		"/arcgis/rest/services/country/VectorTileServer/resources/styles/root.json",
+		"/arcgis/rest/services/planet/VectorTileServer/resources/styles/root.json",
+	},
+	"/arcgis/rest/services/{layers}/VectorTileServer/resources/styles": {
+		"/arcgis/rest/services/country/VectorTileServer/resources/styles?f=json",
+	},
+	"/arcgis/rest/services/{layers}/VectorTileServer/tile/{z}/{y}/{x}.pbf": {
+		"/arcgis/rest/services/country/VectorTileServer/tile/5/11/16.pbf",
+		"/arcgis/rest/services/country/VectorTileServer/tile/5/1/1.pbf",
+		"/arcgis/rest/services/planet/VectorTileServer/tile/5/11/16.pbf",
+	},
 	"/sprite.json":    {"/sprite.json"},
 	"/sprite.png":     {"/sprite.png"},
 	"/sprite@2x.json": {"/sprite@2x.json"},
