@@ -41,7 +41,7 @@ func TestNearbyFromAFeature(t *testing.T) {
 	layers := map[string]string{"/places": "places:", "/airports": "airports:", "/stations": "stations:", "/points/shops": "points:shops:", "/regions": ""}
 	own := 0
 	for from, prefix := range layers {
-		at, position := "", ""
+		var at, position string
 		if from == "/regions" {
 			at, position = "country:el", middleOf(t, w.Get("/regions/country/el"))
 		} else {

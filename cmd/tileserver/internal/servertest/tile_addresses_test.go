@@ -43,7 +43,6 @@ func TestOtherAddressesOfTiles(t *testing.T) {
 		"/wmts?REQUEST=GetTile":                                                    {400, "InvalidParameterValue"},
 		"/wmts?SERVICE=WMS&REQUEST=GetTile":                                        {400, "InvalidParameterValue"},
 		"/wmts?REQUEST=GetTile&request=x":                                          {400, "InvalidParameterValue"},
-		wmts + "country&VERSION=1.1.0":                                             {400, "InvalidParameterValue"},
 		wmts + "country&STYLE=red":                                                 {400, "InvalidParameterValue"},
 		wmts + "country&FORMAT=image/jpeg":                                         {400, "InvalidParameterValue"},
 		wmts + "planet":                                                            {404, "InvalidParameterValue"},
@@ -146,7 +145,15 @@ func TestArcGISService(t *testing.T) {
 	}
 	for layers, deepest := range map[string]int{"country,places": 13, "points:shops,country": 22} {
 		service := "/arcgis/rest/services/" + layers + "/VectorTileServer"
-		var doc tile.VectorTileServer
+		var doc struct {
+			DefaultStyles string
+			Tiles         []string
+			MaxScale      float64
+			FullExtent    struct{ XMin, YMin, XMax, YMax float64 }
+			TileInfo      struct {
+				LODs []struct{ Resolution, Scale float64 }
+			}
+		}
 		get(service+"?f=pjson&token=x", &doc)
 		lods := doc.TileInfo.LODs
 		if e := doc.FullExtent; e.XMin >= e.XMax || e.YMin >= e.YMax || math.Abs(e.XMax) > 20037508.35 || math.Abs(e.YMax) > 20037508.35 {

@@ -18,61 +18,6 @@ import (
 
 const arcgisPath = "/arcgis/rest/services/{layers}/VectorTileServer"
 
-// VectorTileServer describes a service of vector tiles as ArcGIS does.
-type VectorTileServer struct {
-	_                  struct{}     `doc:"A vector tile service, as the ArcGIS REST API has it."`
-	CurrentVersion     float64      `json:"currentVersion"`
-	Name               string       `json:"name"`
-	CopyrightText      string       `json:"copyrightText"`
-	Capabilities       string       `json:"capabilities" schema:"const=TilesOnly"`
-	Type               string       `json:"type" schema:"const=indexedVector"`
-	DefaultStyles      string       `json:"defaultStyles"`
-	Tiles              []string     `json:"tiles"`
-	ExportTilesAllowed bool         `json:"exportTilesAllowed"`
-	InitialExtent      arcgisExtent `json:"initialExtent"`
-	FullExtent         arcgisExtent `json:"fullExtent"`
-	MinScale           float64      `json:"minScale"`
-	MaxScale           float64      `json:"maxScale"`
-	MinLOD             int          `json:"minLOD"`
-	MaxLOD             int          `json:"maxLOD"`
-	MaxZoom            int          `json:"maxzoom"`
-	TileInfo           struct {
-		Rows   int    `json:"rows"`
-		Cols   int    `json:"cols"`
-		DPI    int    `json:"dpi"`
-		Format string `json:"format" schema:"const=pbf"`
-		Origin struct {
-			X float64 `json:"x"`
-			Y float64 `json:"y"`
-		} `json:"origin"`
-		SpatialReference arcgisReference `json:"spatialReference"`
-		LODs             []arcgisLOD     `json:"lods"`
-	} `json:"tileInfo"`
-	ResourceInfo struct {
-		StyleVersion    int    `json:"styleVersion"`
-		TileCompression string `json:"tileCompression" schema:"const=gzip"`
-	} `json:"resourceInfo"`
-}
-
-type arcgisExtent struct {
-	XMin             float64         `json:"xmin"`
-	YMin             float64         `json:"ymin"`
-	XMax             float64         `json:"xmax"`
-	YMax             float64         `json:"ymax"`
-	SpatialReference arcgisReference `json:"spatialReference"`
-}
-
-type arcgisReference struct {
-	WKID       int `json:"wkid"`
-	LatestWKID int `json:"latestWkid"`
-}
-
-type arcgisLOD struct {
-	Level      int     `json:"level"`
-	Resolution float64 `json:"resolution"`
-	Scale      float64 `json:"scale"`
-}
-
 const (
 	arcgisPixels = 2 * matrixPixels // along an edge of a tile
 	arcgisDPI    = 96               // scales refer to it
@@ -80,7 +25,33 @@ const (
 	arcgisSource = "esri"           // the name that clients expect in the style
 )
 
-var arcgisMercator = arcgisReference{WKID: 102100, LatestWKID: 3857}
+// VectorTileServer is the description of a vector tile service.
+type VectorTileServer struct {
+	_                  struct{}     `doc:"A vector tile service, as the ArcGIS REST API documents it."`
+	CurrentVersion     float64      `json:"currentVersion"`
+	Name               string       `json:"name"`
+	CopyrightText      string       `json:"copyrightText" doc:"HTML."`
+	Capabilities       string       `json:"capabilities"`
+	Type               string       `json:"type"`
+	DefaultStyles      string       `json:"defaultStyles"`
+	Tiles              []string     `json:"tiles"`
+	ExportTilesAllowed bool         `json:"exportTilesAllowed"`
+	InitialExtent      arcgisObject `json:"initialExtent"`
+	FullExtent         arcgisObject `json:"fullExtent"`
+	MinScale           float64      `json:"minScale"`
+	MaxScale           float64      `json:"maxScale"`
+	MinLOD             int          `json:"minLOD"`
+	MaxLOD             int          `json:"maxLOD"`
+	TileInfo           arcgisObject `json:"tileInfo"`
+	ResourceInfo       arcgisObject `json:"resourceInfo"`
+}
+
+// arcgisObject is a JSON object of the ArcGIS REST API, which documents it.
+type arcgisObject = map[string]any
+
+var arcgisMercator = arcgisObject{"wkid": 102100, "latestWkid": 3857}
+
+const arcgisDocs = "https://developers.arcgis.com/rest/services-reference/enterprise/vector-tile-service/"
 
 var _ = added.Add(func(s *Handlers) endpoint.Endpoint {
 	return endpoint.Endpoint{
@@ -90,7 +61,7 @@ var _ = added.Add(func(s *Handlers) endpoint.Endpoint {
 		Doc:           "Give its address to ArcGIS, or to QGIS as an ArcGIS vector tile service. It leads to the tiles and to a style.",
 		Params:        []endpoint.Param{s.layersParam()},
 		IgnoresOthers: true, // clients add f=json and their own
-		Handle:        s.getArcGIS, Cost: endpoint.Light,
+		Handle:        s.getArcGIS, Cost: endpoint.Light, DocsURL: arcgisDocs,
 		Answers: endpoint.Content{"application/json": VectorTileServer{}}, CachePolicy: endpoint.CacheTagged,
 		Problems: []string{"bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 		Example:  endpoint.Example{Request: "/arcgis/rest/services/country/VectorTileServer"},
@@ -164,23 +135,25 @@ func (s *Handlers) getArcGIS(c echo.Context, q *endpoint.Params) error {
 }
 
 func newVectorTileServer(doc *TileJSON, deepest int) *VectorTileServer {
-	extent := arcgisExtent{SpatialReference: arcgisMercator}
-	extent.XMin, extent.YMin = toMercator(doc.Bounds[0], doc.Bounds[1])
-	extent.XMax, extent.YMax = toMercator(doc.Bounds[2], doc.Bounds[3])
-	t := &VectorTileServer{
+	west, south := toMercator(doc.Bounds[0], doc.Bounds[1])
+	east, north := toMercator(doc.Bounds[2], doc.Bounds[3])
+	extent := arcgisObject{"xmin": west, "ymin": south, "xmax": east, "ymax": north, "spatialReference": arcgisMercator}
+	const coarsest = 2 * halfEquator / arcgisPixels // metres a pixel
+	scale := func(z int) float64 { return math.Ldexp(coarsest, -z) * arcgisDPI * arcgisInches }
+	var levels []arcgisObject
+	for z := range deepest + 1 {
+		levels = append(levels, arcgisObject{"level": z, "resolution": math.Ldexp(coarsest, -z), "scale": scale(z)})
+	}
+	return &VectorTileServer{
 		CurrentVersion: 10.81, Name: doc.Name, CopyrightText: doc.Attribution, Capabilities: "TilesOnly", Type: "indexedVector",
 		DefaultStyles: "resources/styles", Tiles: []string{"tile/{z}/{y}/{x}.pbf"}, InitialExtent: extent, FullExtent: extent,
-		MaxLOD: deepest, MaxZoom: deepest,
+		MinScale: scale(0), MaxScale: scale(deepest), MaxLOD: deepest,
+		TileInfo: arcgisObject{
+			"rows": arcgisPixels, "cols": arcgisPixels, "dpi": arcgisDPI, "format": "pbf", "lods": levels,
+			"origin": arcgisObject{"x": -halfEquator, "y": halfEquator}, "spatialReference": arcgisMercator,
+		},
+		ResourceInfo: arcgisObject{"styleVersion": 8, "tileCompression": "gzip"},
 	}
-	t.TileInfo.Rows, t.TileInfo.Cols, t.TileInfo.DPI, t.TileInfo.Format = arcgisPixels, arcgisPixels, arcgisDPI, "pbf"
-	t.TileInfo.Origin.X, t.TileInfo.Origin.Y, t.TileInfo.SpatialReference = -halfEquator, halfEquator, arcgisMercator
-	for z := range deepest + 1 {
-		size := 2 * halfEquator / arcgisPixels / float64(int(1)<<z)
-		t.TileInfo.LODs = append(t.TileInfo.LODs, arcgisLOD{z, size, size * arcgisDPI * arcgisInches})
-	}
-	t.MinScale, t.MaxScale = t.TileInfo.LODs[0].Scale, t.TileInfo.LODs[deepest].Scale
-	t.ResourceInfo.StyleVersion, t.ResourceInfo.TileCompression = 8, "gzip"
-	return t
 }
 
 // toMercator returns a position of EPSG:3857 in metres.

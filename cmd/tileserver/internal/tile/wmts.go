@@ -15,12 +15,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/cmd/internal/credit"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/feature"
 )
 
 // This file serves the OGC's Web Map Tile Service 1.0.0 (OGC 07-057r7): the capabilities, which have the addresses
@@ -44,7 +42,6 @@ func wmtsParam(name, doc string, example any) *endpoint.Value[string] {
 var (
 	wmtsService = wmtsParam("SERVICE", "WMTS. Names of parameters may have any case.", "WMTS")
 	wmtsRequest = wmtsParam("REQUEST", "GetCapabilities or GetTile.", "GetTile")
-	wmtsVersion = wmtsParam("VERSION", "1.0.0.", "1.0.0")
 	wmtsLayer   = wmtsParam("LAYER", "Layers as in the paths of tiles.", "country")
 	wmtsStyle   = wmtsParam("STYLE", "Of pictures, a theme; without it, the first one.", "light")
 	wmtsFormat  = wmtsParam("FORMAT", "image/png, which is the default, or application/vnd.mapbox-vector-tile.", "image/png")
@@ -76,7 +73,7 @@ var _ = added.Add(func(s *Handlers) endpoint.Endpoint {
 		Summary: "A tile, or the capabilities, by the parameters of WMTS",
 		Doc:     "Parameters that WMTS does not know are ignored. Errors are an ExceptionReport of OWS.",
 		Params: []endpoint.Param{
-			wmtsService, wmtsRequest, wmtsVersion, wmtsLayer, wmtsStyle, wmtsFormat, wmtsSet, wmtsMatrix, wmtsRow, wmtsCol,
+			wmtsService, wmtsRequest, wmtsLayer, wmtsStyle, wmtsFormat, wmtsSet, wmtsMatrix, wmtsRow, wmtsCol,
 			pictureThemeParam, endpoint.Names, fieldsParam,
 		},
 		IgnoresOthers: true,
@@ -149,10 +146,7 @@ func (s *Handlers) getWMTS(c echo.Context, given *endpoint.Params) error {
 	if service := wmtsService.Of(&q); service != "" && !strings.EqualFold(service, "WMTS") {
 		q.Refuse(wmtsService.Name, "Set SERVICE to WMTS.")
 	}
-	request, version := wmtsRequest.Of(&q), wmtsVersion.Of(&q)
-	if version != "" && version != "1.0.0" {
-		q.Refuse(wmtsVersion.Name, "Set VERSION to 1.0.0, or leave it out.")
-	}
+	request := wmtsRequest.Of(&q)
 	if err := cmp.Or(given.Err, q.Err); err != nil {
 		return err
 	}
@@ -194,9 +188,9 @@ func (s *Handlers) getWMTSTile(c echo.Context, q *endpoint.Params) error {
 
 // wmtsLayerInfo describes a layer in the capabilities. Templates has the addresses of its tiles in wmtsFormats.
 type wmtsLayerInfo struct {
-	Name, Title, Abstract    string
-	West, South, East, North float64
-	Templates                []string
+	*TileJSON
+	Title, Credits string
+	Templates      []string
 }
 
 // getCapabilities answers GET /wmts/1.0.0/WMTSCapabilities.xml.
@@ -225,18 +219,23 @@ func (s *Handlers) getCapabilities(c echo.Context, q *endpoint.Params) error {
 		var layers []wmtsLayerInfo
 		var credits []string
 		for _, name := range slices.Concat(set.types, set.points) {
-			doc, err := s.describeLayer(ctx, q.View(), name, base)
+			one, err := s.resolveLayers(ctx, v, name)
 			if err != nil {
 				return err
 			}
-			l := wmtsLayerInfo{
-				Name: name, Title: titleOf(v, name), Abstract: credit.AsText(doc.Attribution),
-				West: doc.Bounds[0], South: doc.Bounds[1], East: doc.Bounds[2], North: doc.Bounds[3],
+			doc, err := describe(ctx, v, one, base)
+			if err != nil {
+				return err
 			}
+			layer, err := v.PublicLayer(name)
+			if err != nil {
+				return err
+			}
+			l := wmtsLayerInfo{TileJSON: doc, Title: layer.LayerInfo.Title, Credits: credit.AsText(doc.Attribution)}
 			tile := base + "/tiles/" + escapeLayers(name) + "/{TileMatrix}/{TileCol}/{TileRow}"
 			l.Templates = []string{withQuery(tile+".png?theme={Style}", key), withQuery(tile+vectorFile, key)}
-			if layers = append(layers, l); l.Abstract != "" && !slices.Contains(credits, l.Abstract) {
-				credits = append(credits, l.Abstract)
+			if layers = append(layers, l); l.Credits != "" && !slices.Contains(credits, l.Credits) {
+				credits = append(credits, l.Credits)
 			}
 		}
 		text := bytes.NewBuffer(out.Body)
@@ -248,27 +247,6 @@ func (s *Handlers) getCapabilities(c echo.Context, q *endpoint.Params) error {
 		out.Body = text.Bytes()
 		return err
 	})
-}
-
-// describeLayer returns the TileJSON of one layer.
-func (s *Handlers) describeLayer(ctx context.Context, of ask.View, name, base string) (*TileJSON, error) {
-	v := viewOf(of)
-	defer v.release()
-	set, err := s.resolveLayers(ctx, v, name)
-	if err != nil {
-		return nil, err
-	}
-	return describe(ctx, v, set, base)
-}
-
-// titleOf returns the title of a layer of a view.
-func titleOf(v *view, name string) string {
-	for _, p := range v.points {
-		if p.LayerInfo.Name == name {
-			return cmp.Or(p.LayerInfo.Title, feature.TitleOf(name))
-		}
-	}
-	return feature.TitleOf(name)
 }
 
 //go:embed wmts.xml
