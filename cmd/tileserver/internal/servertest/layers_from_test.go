@@ -121,6 +121,12 @@ func TestNearbyFromNothing(t *testing.T) {
 			}
 		}
 	}
+	// An answer from a feature that may move is not kept.
+	for from, kept := range map[string]bool{"country:el": true, "points:shops:s-42": true, "points:drivers:d-1": false} {
+		if res := w.Get("/points/shops/nearby?from=" + from); res.Header.Get("Etag") != "" != kept {
+			t.Errorf("%s: %v", from, res.Header)
+		}
+	}
 	// Several collections leave it out as one does.
 	if got := answer(w, "/points/shops,drivers/nearby?from=points:drivers:d-1&limit=1000").Points; slices.ContainsFunc(got,
 		func(p shopPoint) bool { return p.Collection == "drivers" && p.ID == "d-1" }) || len(got) != 1000 {
