@@ -28,6 +28,16 @@ const theWorld = `{"type":"Polygon","coordinates":[[[-180,-90],[180,-90],[180,90
 
 // dearest has the most expensive requests by the method and path of their endpoint.
 var dearest = map[string][]string{
+	"GET /wmts/1.0.0/WMTSCapabilities.xml": {"/wmts/1.0.0/WMTSCapabilities.xml"},
+	"GET /wmts": {
+		"/wmts?REQUEST=GetTile&LAYER=all&TILEMATRIXSET=WebMercatorQuad&TILEMATRIX=0&TILEROW=0&TILECOL=0",
+		"/wmts?REQUEST=GetTile&LAYER=all&TILEMATRIXSET=WebMercatorQuad&TILEMATRIX=0&TILEROW=0&TILECOL=0&FORMAT=application/vnd.mapbox-vector-tile",
+	},
+	"GET /arcgis/rest/services/{layers}/VectorTileServer": {"/arcgis/rest/services/all/VectorTileServer"},
+	"GET /arcgis/rest/services/{layers}/VectorTileServer/resources/styles/root.json": {
+		"/arcgis/rest/services/all/VectorTileServer/resources/styles/root.json",
+	},
+	"GET /arcgis/rest/services/{layers}/VectorTileServer/tile/{z}/{y}/{x}.pbf": {"/arcgis/rest/services/all/VectorTileServer/tile/0/0/0.pbf"},
 	"GET /ogc/tileMatrixSets": {
 		"/ogc/tileMatrixSets?f=html",
 	},

@@ -15,7 +15,7 @@ func TestUnknownParameters(t *testing.T) {
 	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for _, tt := range []struct{ path, parameter, detail string }{
 		{"/places/nearby?lat=1&lon=2&limt=1", "limt", "Unknown parameter limt: did you mean limit? "},
-		{"/places/nearby?lat=1&lon=2&category=cafe", "category", "Unknown parameter category. This endpoint takes lat, lon, radius, limit,"},
+		{"/places/nearby?lat=1&lon=2&category=cafe", "category", "Unknown parameter category. This endpoint takes lat, lon, from, radius, limit,"},
 		{"/places/nearby?lat=1&lon=2&LIMIT=1", "LIMIT", "did you mean limit?"},
 		{"/places/nearby?Lat=1&lon=2", "Lat", "did you mean lat?"},
 		{"/places/nearby?lat=1&lng=2", "lng", "did you mean lon?"},

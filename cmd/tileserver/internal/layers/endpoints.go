@@ -126,8 +126,8 @@ func (l *list) filtered(e *endpoint.Endpoint, shown bool, before, behind []endpo
 func (l *list) nearby() endpoint.Endpoint {
 	e := l.endpoint("/nearby", "Nearby", 0, true)
 	e.Summary, e.Doc, e.Handle = "The nearest "+l.Words.Things, l.Words.NearbyText, l.getNearby
-	e.Answers, e.Problems = l.Answers(), append(e.Problems, "cursor-expired", "search-too-wide")
-	first := []endpoint.Param{endpoint.Lat, endpoint.Lon, endpoint.Radius}
+	e.Answers, e.Problems = l.Answers(), append(append(e.Problems, "cursor-expired", "search-too-wide"), listing.NearProblems...)
+	first := slices.Clone(listing.NearParams)
 	if l.Open {
 		first = append(first, minRadiusParam)
 	}

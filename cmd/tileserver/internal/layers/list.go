@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -25,9 +26,7 @@ const (
 // getNearby answers GET …/nearby: the nearest features that pass the filters, ordered by
 // distance.
 func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
-	near := &feature.Near{}
-	near.Lat, near.Lon = endpoint.Position(p)
-	near.MaxM = endpoint.Radius.Of(p)
+	near, from := listing.NearOf(p)
 	if l.Open {
 		if near.MinM = minRadiusParam.Of(p); near.MaxM > 0 && near.MinM > near.MaxM {
 			p.Refuse("min_radius", "Set min_radius to at most radius.")
@@ -45,7 +44,11 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 			"Leave out cursor: the nearest of several collections are one page. Give min_radius to go on behind it, or ask one collection.")
 	}
 	query := feature.Query{Near: near, Filter: q.layer().filter, At: q.at}
-	if err := query.Continue(q.layer().Info(), cursor); err != nil {
+	var own []*ask.Layer
+	for i := range q.asked {
+		own = append(own, q.asked[i].Layer)
+	}
+	if q.from, err = from.Open(q.view, q.from, own...); err != nil {
 		return err
 	}
 	var dear bool
@@ -58,7 +61,13 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	}
 	return l.handlers.RunHeavy(l.handlers.WithClientOf(c.Request().Context(), c), dear, func() error {
 		return q.send("", func(ctx context.Context, out *page) (next string, err error) {
-			if len(q.asked) > 1 {
+			if err := from.Locate(ctx, q.at, near); err != nil {
+				return "", err
+			}
+			if err := query.Continue(q.layer().Info(), cursor); err != nil {
+				return "", err
+			}
+			if out.from = from; len(q.asked) > 1 {
 				return "", out.nearest(ctx, query, limit)
 			}
 			return out.fill(ctx, query, limit)
@@ -80,6 +89,7 @@ type page struct {
 	*question
 	list listing.List
 	body []byte
+	from listing.From // a feature that is left out
 }
 
 // append writes a feature. collection is the name of its collection if several are requested.
@@ -97,7 +107,7 @@ func (p *page) append(ctx context.Context, of *asked, f *feature.Feature, collec
 // next page.
 func (p *page) fill(ctx context.Context, q feature.Query, limit int) (next string, err error) {
 	of := p.layer()
-	return feature.Page(ctx, of.Layer.Layer, q, limit, func(f *feature.Feature) error { return p.append(ctx, of, f, "") })
+	return feature.Page(ctx, p.from.Others(of.Layer.Layer, of.LayerInfo.Name), q, limit, func(f *feature.Feature) error { return p.append(ctx, of, f, "") })
 }
 
 // nearest writes the nearest features of several layers.
@@ -110,7 +120,7 @@ func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
 	for i := range p.asked {
 		a := &p.asked[i]
 		q.Filter, q.Limit = a.filter, limit
-		for f, err := range a.Features(ctx, &q) {
+		for f, err := range p.from.Others(a.Layer.Layer, a.LayerInfo.Name).Features(ctx, &q) {
 			if err != nil {
 				return err
 			}

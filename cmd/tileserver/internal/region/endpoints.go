@@ -2,6 +2,7 @@ package region
 
 import (
 	"net/http"
+	"slices"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
@@ -105,12 +106,10 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Summary: "The nearest regions",
 			Doc: "By the distance to their borders, and first those that hold the point, at 0. Forms other than `json` have their borders, " +
 				"whole; a page ends early where these are long.",
-			Params: []endpoint.Param{
-				endpoint.Lat, endpoint.Lon, endpoint.Radius, listing.Types, listing.Limit, endpoint.Cursor, s.form, listing.SkipGeometry,
-			},
+			Params: append(slices.Clone(listing.NearParams), listing.Types, listing.Limit, endpoint.Cursor, s.form, listing.SkipGeometry),
 			Handle: s.getRegionsNearby, Cost: endpoint.Heavy,
 			Answers: nearList.Answers(), CachePolicy: endpoint.CacheTagged,
-			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing", "search-too-wide"},
+			Problems: append([]string{"bad-parameter", "dataset-missing", "search-too-wide"}, listing.NearProblems...),
 			Example:  endpoint.Example{Request: "/regions/nearby?lat=47.37&lon=8.54&types=country&limit=3"},
 		},
 		{

@@ -19,8 +19,7 @@ var nearList = listing.Spec{Name: "regions", List: RegionsNear{}, Features: Regi
 // getRegionsNearby answers GET /regions/nearby?lat=&lon= with a page of the nearest regions of
 // every type, or of those in types, ordered by the distance to their borders.
 func (s *Handlers) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
-	near := &feature.Near{MaxM: endpoint.Radius.Of(q)}
-	near.Lat, near.Lon = endpoint.Position(q)
+	near, from := listing.NearOf(q)
 	types, limit, cursor := listing.Types.Of(q), int(listing.Limit.Of(q)), endpoint.Cursor.Of(q)
 	l := s.newList(c, q, &nearList)
 	l.Writer.WithDistance = true
@@ -31,8 +30,12 @@ func (s *Handlers) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	p := regionPage{List: &l, types: types, limit: limit, cursor: cursor}
-	return s.send(c, q, g, &p, feature.Query{Near: near, Step: web.Step}, g.GenerationIDs(types...))
+	p := regionPage{List: &l, types: types, limit: limit, cursor: cursor, from: from}
+	generations, err := p.from.Open(q.View(), g.GenerationIDs(types...))
+	if err != nil {
+		return err
+	}
+	return s.send(c, q, g, &p, feature.Query{Near: near, Step: web.Step}, generations)
 }
 
 // getRegionsCount answers GET /regions/count?bbox=&tile=&region=&types=: it counts the regions of

@@ -136,6 +136,7 @@ type regionPage struct {
 	types    []string
 	limit    int
 	cursor   string
+	from     listing.From
 	measured *shape.Area // with which regions share ground that is told, or nil
 }
 
@@ -221,7 +222,14 @@ func asked(g *ask.Ground, types []string, q *feature.Query) []feature.Layer {
 // append writes the page. Each region has the box around it or, if the request has a box, around its part in
 // that box.
 func (p *regionPage) append(ctx context.Context, dst []byte, g *ask.Ground, q feature.Query) (_ []byte, next string, err error) {
-	of := layersOf(asked(g, p.types, &q), p.types)
+	layers := asked(g, p.types, &q)
+	if err := p.from.Locate(ctx, q.At, q.Near); err != nil {
+		return dst, "", err
+	}
+	for i, l := range layers {
+		layers[i] = p.from.Others(l, l.Info().Name)
+	}
+	of := layersOf(layers, p.types)
 	if err := q.Continue(of.Info(), p.cursor); err != nil {
 		return dst, "", err
 	}

@@ -211,6 +211,31 @@ var contractCalls = map[string][]string{
 		"/ogc/collections/country/map/tiles/WebMercatorQuad/5/11/16?f=mvt",
 		"/ogc/collections/moon/map/tiles/WebMercatorQuad/0/0/0",
 	},
+	"/wmts/1.0.0/WMTSCapabilities.xml": {"/wmts/1.0.0/WMTSCapabilities.xml"},
+	"/wmts": {
+		"/wmts?REQUEST=GetTile&LAYER=places&FORMAT=application/vnd.mapbox-vector-tile&TILEMATRIXSET=WebMercatorQuad&TILEMATRIX=5&TILEROW=11&TILECOL=16&fields=name",
+		"/wmts?service=WMTS&version=1.0.0&request=GetTile&layer=country&style=light&format=image/png&tilematrixset=WebMercatorQuad&tilematrix=5&tilerow=11&tilecol=16",
+		"/wmts?REQUEST=GetCapabilities",
+		"/wmts?REQUEST=GetTile&LAYER=planet&TILEMATRIXSET=WebMercatorQuad&TILEMATRIX=5&TILEROW=11&TILECOL=16",
+		"/wmts?REQUEST=GetTile&LAYER=country&TILEMATRIXSET=x&TILEMATRIX=5&TILEROW=11&TILECOL=16",
+		"/wmts",
+	},
+	"/arcgis/rest/services/{layers}/VectorTileServer": {
+		"/arcgis/rest/services/country/VectorTileServer?f=json",
+		"/arcgis/rest/services/planet/VectorTileServer?f=json",
+	},
+	"/arcgis/rest/services/{layers}/VectorTileServer/resources/styles/root.json": {
+		"/arcgis/rest/services/country/VectorTileServer/resources/styles/root.json",
+		"/arcgis/rest/services/planet/VectorTileServer/resources/styles/root.json",
+	},
+	"/arcgis/rest/services/{layers}/VectorTileServer/resources/styles": {
+		"/arcgis/rest/services/country/VectorTileServer/resources/styles?f=json",
+	},
+	"/arcgis/rest/services/{layers}/VectorTileServer/tile/{z}/{y}/{x}.pbf": {
+		"/arcgis/rest/services/country/VectorTileServer/tile/5/11/16.pbf",
+		"/arcgis/rest/services/country/VectorTileServer/tile/5/1/1.pbf",
+		"/arcgis/rest/services/planet/VectorTileServer/tile/5/11/16.pbf",
+	},
 	"/sprite.json":    {"/sprite.json"},
 	"/sprite.png":     {"/sprite.png"},
 	"/sprite@2x.json": {"/sprite@2x.json"},
@@ -300,6 +325,8 @@ var contractCalls = map[string][]string{
 		"/regions/nearby?lat=48&lon=6",
 		"/regions/nearby?lat=48&lon=6&types=country&limit=1&format=geojson",
 		"/regions/nearby?lat=48&lon=6&cursor=AAAA",
+		"/regions/nearby?from=country:el",
+		"/regions/nearby?from=country:zz",
 		"/regions/nearby?lat=0&lon=-140&radius=5",
 	},
 	"/regions/count":       {"/regions/count", "/regions/count?bbox=4,46,6,50&types=country", "/regions/count?types=planet"},
@@ -308,6 +335,7 @@ var contractCalls = map[string][]string{
 		"/places/nearby?lat=48&lon=6&limit=2",
 		"/places/nearby?lat=48&lon=6&format=geojson",
 		"/places/nearby?lat=48&lon=6&cursor=AAAA",
+		"/places/nearby?from=country:el",
 	},
 	"/places/within": {
 		"/places/within?bbox=5,45,11,48.5&limit=2",

@@ -468,7 +468,8 @@ func TestCollectionCaching(t *testing.T) {
 	}
 	w.Composed.Handlers("collection").(*collection.Handlers).MayRead = mayRead
 	w.Composed.Handlers("layers").(*layers.Handlers).MayRead = mayRead
-	for _, path := range []string{"/points/secret", "/points/secret/d-1", "/points/secret,shops/nearby?lat=1&lon=2", "/points/secret/count"} {
+	for _, path := range []string{"/points/secret", "/points/secret/d-1", "/points/secret,shops/nearby?lat=1&lon=2", "/points/secret/count",
+		"/points/secret/nearby?from=points:secret:d-1"} {
 		servertest.WantProblem(t, w.Get(path), http.StatusNotFound, "collection-not-found")
 		if res := w.Get(path, "X-Reader", "yes"); res.StatusCode != http.StatusOK || res.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %v", path, res.StatusCode, res.Header)
