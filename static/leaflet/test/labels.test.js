@@ -124,6 +124,14 @@ test('a place under the pin has its name, beside it', () => {
   assert.ok(box.left >= 110 || box.right <= 90 || box.top >= 100, 'the name is clear of the pin')
 })
 
+test('a place under a disc has its name beside the disc, and no dot', () => {
+  const city = { id: 'c', name: 'City', x: 100, y: 100, population: 400_000 }
+  const disc = { left: 90, top: 84, right: 118, bottom: 112, disc: true }
+  const [{ box, dot, lines }] = arrange([city], [], measure, { obstacles: [disc] })
+  assert.deepEqual([lines, dot], [['City'], undefined])
+  assert.ok(box.left >= 118 && box.left < 126, 'beside the disc')
+})
+
 test('of two regions in one spot the larger is named, and a country before a state', () => {
   const at = { x: 100, y: 100, across: 90, down: 40 }
   const [state, small, large] = [[types[1], 0], [types[0], 9], [types[0], 2]]

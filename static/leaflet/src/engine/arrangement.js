@@ -21,7 +21,7 @@ export function arrangeView({ zoom, box, first }, tiles, measure, inside) {
     } else if (within(known, box)) known.spots = region.spots
     else regions.set(region.id, { ...region, rank: known.rank })
   }
-  const obstacles = (box?.covered ?? []).map(({ minX: left, minY: top, maxX: right, maxY: bottom, pin }) => ({ left, top, right, bottom, pin }))
+  const obstacles = (box?.covered ?? []).map(({ minX: left, minY: top, maxX: right, maxY: bottom, pin, disc }) => ({ left, top, right, bottom, pin, disc }))
   return arrange(tiles.flatMap(tile => placesOf(tile, zoom)), [...regions.values()], measure, { zoom: tileZoomOf(zoom), obstacles, first })
 }
 

@@ -55,7 +55,8 @@ const sides = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [1, 1], [-1, -1], [-1,
  * it. A region's name is written the way that covers the least important cities, best none; it is left out where all ways are
  * taken. A country's that would cover a capital, or as many people, comes after the capitals; close up one without room is written
  * small at its point, where it covers no city. measure(line, look) is the { width, height }
- * of a line. obstacles are boxes that names keep clear of; a place whose dot is under one with pin set is named all the same. first is the
+ * of a line. obstacles are boxes that names keep clear of; a place whose dot is under one with pin set is named all the same, and one under
+ * a disc, such as of the user's points, has its name beside the disc and no dot. first is the
  * id of one that comes before all others: a name that somebody points at stays while others come and go. The input's order does not
  * matter.
  */
@@ -78,15 +79,19 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [], f
     KM * Math.hypot(great.lat - lat, ((great.lon - lon + 540) % 360 - 180) * Math.cos(lat * Math.PI / 180)) < around.km
 
   const addPlace = ({ place, tier, dot }) => {
-    if (taken.some(other => !other.pin && overlap(dot, other)) || zoom <= rules.places['apart-to'] && !isCapital(place) && kept.some(great => hides(great, place, tierApart[tier] ?? apart))) return
+    const disc = obstacles.find(other => other.disc && overlap(dot, other))
+    if (taken.some(other => !other.pin && !other.disc && overlap(dot, other)) || zoom <= rules.places['apart-to'] && !isCapital(place) && kept.some(great => hides(great, place, tierApart[tier] ?? apart))) return
     const { width, height } = measure(place.name, tier)
-    const ways = sides.map(side => nameBox(place, side, dots[tier], width, height)).filter(free)
+    const radius = dots[tier]
+    const [middle, out] = disc ? [{ x: (disc.left + disc.right) / 2, y: (disc.top + disc.bottom) / 2 }, (disc.right - disc.left) / 2] : [place, radius]
+    const ways = sides.map(side => nameBox(middle, side, out, width, height)).filter(free)
     // Better where no other city's dot would go: London stands aside for Paris.
     const box = ways.find(box => !cities.some(other => other.dot !== dot && overlap(box, other.dot))) ?? ways[0]
-    if (!box && zoom < rules.places['dots-from']) return
+    if (!box && (disc || zoom < rules.places['dots-from'])) return
     taken.push(dot, ...box ? [box] : [])
     kept.push(place)
-    arranged.push({ id: place.id, place, look: tier, lines: box ? [place.name] : [], box: box ?? dot, dot: { x: place.x, y: place.y, radius: dots[tier], ring: isCapital(place) } })
+    const mark = disc ? undefined : { x: place.x, y: place.y, radius, ring: isCapital(place) }
+    arranged.push({ id: place.id, place, look: tier, lines: box ? [place.name] : [], box: box ?? dot, dot: mark })
   }
   // False for a name that is to wait; late says that it has.
   const addRegion = ({ region }, late = false) => {

@@ -95,7 +95,7 @@ export const PointsLayer = Layer.extend({
     return [...this._marks.values()].map(mark => {
       const { x, y } = this._map.project(mark.getLatLng())
       const r = mark.getRadius() + 2
-      return { minX: x - r, minY: y - r, maxX: x + r, maxY: y + r }
+      return { minX: x - r, minY: y - r, maxX: x + r, maxY: y + r, disc: true }
     })
   },
 
