@@ -33,7 +33,7 @@ export function createChoropleth({ rows, regions, points, show }) {
     asked.abort()
     const { signal } = asked = new AbortController()
     theme = shownTheme()
-    const now = wish && await fetchLegend(wish.layer, colourParameters(wish), theme, { signal }).catch(error => ({ error }))
+    const now = wish && await fetchLegend(wish.layer, [...colourParameters(wish), ...row()?.filter ?? []], theme, { signal }).catch(error => ({ error }))
     if (signal.aborted) return
     message = now?.error ? reason(now.error) : ''
     answer = message ? null : now
@@ -59,6 +59,11 @@ export function createChoropleth({ rows, regions, points, show }) {
       await update()
     },
 
+    /** Asks for the classes again, after a filter was changed. */
+    async refilter() {
+      if (row()?.filter) await update()
+    },
+
     /** Shows the legend again, after a layer was switched on or off. */
     refresh() {
       show(wish && row()?.on !== false ? {
@@ -80,6 +85,12 @@ export function createChoropleth({ rows, regions, points, show }) {
       const { properties } = await collectionPoint(collectionPointPath(collection, id), options).catch(() => ({ properties: {} }))
       return { ...record, [answer.property]: properties[property] }
     },
+
+    /** Whether what is coloured are regions. */
+    get ofRegions() { return answer !== null && row()?.role !== 'points' && row()?.on },
+
+    /** What a tip tells of a region with its value: its name, and the value with the colour of its class. */
+    tip: ({ name, value }) => [el('b', {}, el('bdi', {}, name)), ...api.valueOf(answer?.layer, { [answer?.property]: value }).map(([words, valued]) => el('div', {}, el('small', {}, words), valued))],
 
     /** Without the column that valueOf shows. */
     others: (layer, properties) => properties.filter(([name]) => layer !== answer?.layer || name !== answer.property),
