@@ -1,5 +1,5 @@
 // Wires the page: what the server has, the map, the questions a reader can ask.
-import { Control, control, DomEvent } from 'leaflet'
+import { Control, control, DomEvent, tooltip } from 'leaflet'
 import { createAnnouncer } from './panels/announce.js'
 import { createAnswers } from './panels/answers.js'
 import { properties, sentence } from './server/api.js'
@@ -10,6 +10,7 @@ import { createChoropleth } from './map/choropleth.js'
 import { createColourPicker } from './panels/colourpicker.js'
 import { Credits } from './map/credits.js'
 import { createCrossings } from './panels/crossings.js'
+import { el } from './dom.js'
 import { Finest } from './map/finest.js'
 import { Graticule, GRATICULE } from './map/graticule.js'
 import { decimals, PLACE_ID, regionOf, wrapLongitude } from './hash.js'
@@ -22,7 +23,6 @@ import { createNews } from './server/news.js'
 import { createNotice } from './map/notice.js'
 import { createPermalink } from './permalink.js'
 import { columnsOfSchema, NEUTRAL, PLACES } from './engine/regiontypes.js'
-import { createTip } from './map/tip.js'
 import { Scale } from './map/scale.js'
 import { Legend } from './map/legend.js'
 import { listen } from './panels/shortcuts.js'
@@ -106,12 +106,12 @@ async function start() {
   const underlay = createUnderlay(map, maps, { maxZoom: MAX_ZOOM })
   underlay.update()
   showGraticule()
+  const filters = addFilters(collections, () => points)
   const drawn = drawLayers(map, has, { notice, panels, lines: underlay.shown() });
   ({ regions, names } = drawn)
   if (regions) new Finest(has.maxDataZoom, { position: `bottom${START}` }).addTo(map)
   const points = drawn.points && addPoints(drawn.points, collections)
   const inspector = addInspector(hasPlaces, points)
-  const filters = addFilters(collections, points)
   const layers = addLayerSwitch(switches, usual, { points, inspector, underlay, filters })
   const showColours = addColours([...types, ...collections], drawn, layers, filters)
 
@@ -178,8 +178,8 @@ function switchTo(switches, names) {
 function addFilters(collections, points) {
   const filters = createFilters(collections, { away: () => map.getContainer().focus(), changed: now => {
     permalink.set({ filters: now })
-    points.layer.update()
-    colours?.refilter()
+    points().layer.update()
+    colours?.set(permalink.state.colours)
     answers?.area.refresh()
   } })
   filters.show(permalink.state.filters)
@@ -230,8 +230,10 @@ function addColours(rows, drawn, layers, filters) {
   const ask = () => { asked ??= more() }
   for (const coming of ['pointerenter', 'focusin']) element('layers').addEventListener(coming, ask)
   const legend = new Legend({ position: `bottom${START}`, settings: picker.settings }).addTo(map)
-  const grown = new ResizeObserver(() => document.documentElement.style.setProperty('--legend', `${legend.root.offsetHeight + filters.root.offsetHeight}px`))
-  for (const one of [legend.root, filters.root]) grown.observe(one)
+  const corner = [legend.root, filters.root]
+  const height = () => corner.reduce((sum, one) => sum + one.offsetHeight, 0)
+  const grown = new ResizeObserver(() => document.documentElement.style.setProperty('--legend', `${height()}px`))
+  for (const one of corner) grown.observe(one)
   const chips = new Control({ position: `bottom${START}` })
   chips.onAdd = () => filters.root
   DomEvent.disableClickPropagation(filters.root)
@@ -363,11 +365,11 @@ function ask(points) {
     clearTimeout(resting)
   }
   const point = region => regions?.select(undefined, region)
-  const tip = regions && createTip(map, { under: latlng => regions.under(latlng, colours.layer), words: colours.tip })
-  map.on('mousemove', event => {
-    const { latlng } = event
-    if (colours.ofRegions && !answers.area.drawing && !map.dragging.moving()) tip?.at(event)
-    else tip?.hide()
+  // The value of the region beneath a mouse; fingers rest on nothing.
+  const tip = tooltip({ className: 'tip', opacity: 1, offset: [14, 0] })
+  let mouse = false
+  map.getContainer().addEventListener('pointermove', ({ pointerType }) => { mouse = pointerType === 'mouse' }, true)
+  map.on('mousemove', ({ latlng }) => {
     const name = map.dragging.moving() ? null : names.at(latlng)
     map.getContainer().classList.toggle('over-name', name !== null)
     if (name?.id !== names.aimed?.id) names.aim(name)
@@ -375,13 +377,18 @@ function ask(points) {
     leave()
     const mine = turn
     // What the mouse only crosses is not outlined.
-    if (!name && regions) resting = setTimeout(async () => {
-      const region = map.dragging.moving() || answers.area.drawing ? null : await regions.under(latlng, colours.ofRegions ? colours.layer : undefined).catch(() => null)
-      if (mine === turn && !names.aimed) point(region)
+    if (regions && (!name || colours.ofRegions)) resting = setTimeout(async () => {
+      const still = !map.dragging.moving() && !answers.area.drawing
+      const region = still ? await regions.under(latlng, colours.ofRegions && colours.layer).catch(() => null) : null
+      if (mine !== turn) return
+      if (!names.aimed) point(region)
+      if (region && mouse && colours.ofRegions) tip.setLatLng(latlng).setContent(el('div', {}, ...colours.tip(region))).addTo(map)
+      else tip.remove()
     }, REST)
   })
   map.on('mouseout', () => {
     leave()
+    tip.remove()
     names.aim(null)
     point(null)
   })

@@ -68,6 +68,11 @@ export const PointsLayer = Layer.extend({
     for (const mark of this._marks.values()) mark.setStyle(this._look(mark.options.shown))
   },
 
+  _keyOf(layer, { z, x, y }) {
+    const asked = [this._fieldOf(layer), JSON.stringify(layer.filter)].map(encodeURIComponent)
+    return [layer.type, layer.revision, z, x, y, ...asked].join('/')
+  },
+
   _fieldOf({ type }) {
     return type === this.options.legend?.layer ? this.options.field : ''
   },
@@ -110,7 +115,7 @@ export const PointsLayer = Layer.extend({
     const { min, max } = this._map.getPixelBounds()
     const view = { min: min.subtract([AHEAD, AHEAD]), max: max.add([AHEAD, AHEAD]) }
     const wanted = this._on().flatMap(layer => coveringTiles(view, zoom, z).map(tile => ({
-      layer, world: tile.world, ...this._cache.acquire([layer.type, layer.revision, tile.z, tile.x, tile.y, ...[this._fieldOf(layer), JSON.stringify(layer.filter)].map(encodeURIComponent)].join('/')),
+      layer, world: tile.world, ...this._cache.acquire(this._keyOf(layer, tile)),
     })))
     this._held = held(wanted, this._held)
     const results = await Promise.allSettled(wanted.map(({ promise }) => promise))

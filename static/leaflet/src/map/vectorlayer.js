@@ -112,7 +112,7 @@ export const VectorLayer = FineGrid.extend({
     for (const drawing of this._drawn.values()) this._paint(drawing, drawing.painted ? { unless: drawing.painted.marked } : {})
   },
 
-  /** The most specific region that is drawn at a point of the map, { lat, lng }, or that of one type: the promise of what workshop.js says, or null. */
+  /** The most specific region that is drawn at a point of the map, { lat, lng }, or that of one type: what workshop.js promises, or null. */
   async under(latlng, of) {
     const { x, y } = this._map.project(latlng, this._tileZoom).divideBy(TILE_SIZE)
     const [column, row] = [Math.floor(x), Math.floor(y)]
@@ -120,7 +120,8 @@ export const VectorLayer = FineGrid.extend({
     const drawing = [...this._drawn.values()].find(({ coords }) => coords.z === here.z && coords.x === here.x && coords.y === here.y)
     const { key, view, types } = drawing?.source ?? {}
     return key ? this.options.studio.call('under', {
-      key, types: areas(types).map(({ type }) => type).filter(type => !of || type === of), x: (x - column + view.offsetX) / view.scale, y: (y - row + view.offsetY) / view.scale,
+      key, types: areas(types).map(({ type }) => type).filter(type => !of || type === of),
+      x: (x - column + view.offsetX) / view.scale, y: (y - row + view.offsetY) / view.scale,
     }) : null
   },
 

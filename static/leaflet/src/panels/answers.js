@@ -34,7 +34,8 @@ export function createAnswers({ card, view, types, permalink, select, offer, sho
   const own = createOwnPoint({ ...parts, zoom: () => map.getZoom() })
   const region = createRegionCard({ ...parts, offer, flyToBox })
   const area = createArea({
-    ...parts, map, permalink, rows, toggled, own: shown => api.own(shown), place: place => api.place(place), region: selection => api.name(selection, true),
+    ...parts, map, permalink, rows, toggled,
+    own: shown => api.own(shown), place: place => api.place(place), region: selection => api.name(selection, true),
   })
   const step = selection => permalink.set({ select: selection }, { step: true })
 

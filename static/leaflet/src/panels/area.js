@@ -1,5 +1,5 @@
 // An area that the reader draws: how to, and then what is in it of every layer that is shown.
-import { inArea, isPosition, queryOf } from '../server/api.js'
+import { areaOf, inArea, isPosition, queryOf } from '../server/api.js'
 import { failure, note, ringing, skeleton } from './card.js'
 import { copyButton } from './copy.js'
 import { el, fill } from '../dom.js'
@@ -18,10 +18,11 @@ const FIRST = 5
 const MORE = 20
 const MOST = 500 // rows of a list; who wants more has the table
 const GROUPS = 12
+const PAGE = 1000 // features of a list of GeoJSON at most
 
 /**
- * The area of a map. rows() are those of the layer switch that can be asked; own, place and region open what is in a list; toggled(on) is called when the
- * reader begins or ends drawing. signal() ends the question before, also a drawing.
+ * The area of a map. rows() are those of the layer switch; own, place and region open what is in a list; toggled(on) is called when
+ * the reader begins or ends drawing. signal() ends the question before, also a drawing.
  */
 export function createArea({ card, map, mark, select, pin, rows, own, place, region, permalink, signal, announce, toggled }) {
   let open = false
@@ -82,7 +83,7 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
 
     /** Shows the area of the address, and what is in it. */
     show() {
-      const question = { signal: signal(), announce, chosen }
+      const question = { signal: signal(), announce, mark, chosen }
       const { polygon } = permalink.state
       open = true
       pin(null)
@@ -91,8 +92,10 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
       const size = landSize(sizeOf(polygon))
       card.show({
         kicker: t('Area'), title: size || t('Its edges cross'), subtitle: t('{count} corners', { count: polygon.length }),
-        chips: [...takeAlong({ title: t('Area'), path: '', at: null, announce }), copyButton('GeoJSON', () => JSON.stringify({ type: 'Polygon', coordinates: [[...polygon, polygon[0]]] }), announce),
-          button(t('Remove'), () => card.close())],
+        chips: [
+          ...takeAlong({ title: t('Area'), path: '', at: null, announce }),
+          copyButton('GeoJSON', () => JSON.stringify(areaOf(polygon)), announce), button(t('Remove'), () => card.close()),
+        ],
       }, ...sections().map(one => section(one, polygon, question)))
     },
 
@@ -102,38 +105,40 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
     },
   }
 
-  // What can be asked: { label, path, name, kinds and sums to choose among, filter and listed: parameters of counts and lists, key and row of a list }.
+  // What can be asked: { label, path, name, key: of a list, kinds, sums: to choose among, filter, listed: parameters of all and of lists,
+  // row: an entry of a list as { name, kind, spot, choose } }.
   function sections() {
     const shown = rows().filter(({ on }) => on)
-    const types = areas(shown).filter(({ role }) => ['land', 'overlay', 'water'].includes(role))
-    const kinds = types.map(({ type, label }) => [type, label])
-    const inside = (name, kind, spot, choose) => el('li', {}, el('button', { type: 'button', onclick: choose, ...spot && ringing(mark, spot) },
-      el('bdi', { class: 'place-name' }, name), kind && el('span', { class: 'place-kind' }, kind)))
-    return [
-      ...shown.filter(({ role }) => role === 'points').map(layer => ({
-        label: layer.label, path: `points/${layer.name}`, name: layer.name, filter: layer.filter, listed: [], key: 'points',
-        kinds: [...layer.columns.map(({ property, kind }) => [`p.${property}`, title(property), kind]), ...kinds],
-        sums: layer.columns.filter(({ kind }) => kind === 'number').map(({ property }) => property),
-        row: ({ id, lat, lon, properties = {} }) => inside(displayText(properties.name) || displayText(id), '', { lat, lon },
-          () => own({ layer, point: { id, lat, lon, name: '', count: 0, properties: Object.entries(properties) } })),
-      })),
-      ...shown.includes(PLACES) ? [{
-        label: PLACES.label, path: 'places', name: 'places', filter: [], listed: [['lang', askedLanguage(nameLanguages)]], key: 'places', kinds, sums: ['population'],
-        row: one => inside(displayText(one.name), placeKind(one.class, one.code, one.population), one, () => place(one)),
-      }] : [],
-      ...types.length > 0 ? [{
-        label: t('Regions'), path: 'regions', name: 'regions', filter: [['types', types.map(({ type }) => type).join(',')]], listed: [['skipGeometry', 'true']], key: 'regions', kinds: [], sums: [],
-        row: ({ type, id, name }) => inside(displayText(name) || displayText(id), typeName(type), null, () => region(regionOf(type, id))),
-      }] : [],
-    ]
+    const types = areas(shown).filter(({ role }) => ['land', 'overlay', 'water'].includes(role)).map(({ type, label }) => [type, label])
+    const collections = shown.filter(({ role }) => role === 'points').map(layer => ({
+      label: layer.label, path: `points/${layer.name}`, name: layer.name, key: 'points', filter: layer.filter, listed: [],
+      kinds: [...layer.columns.map(({ property, kind }) => [`p.${property}`, title(property), kind]), ...types],
+      sums: layer.columns.filter(({ kind }) => kind === 'number').map(({ property }) => property),
+      row: ({ id, lat, lon, properties = {} }) => ({
+        name: displayText(properties.name) || displayText(id), spot: { lat, lon },
+        choose: () => own({ layer, point: { id, lat, lon, name: '', count: 0, properties: Object.entries(properties) } }),
+      }),
+    }))
+    const places = {
+      label: PLACES.label, path: 'places', name: 'places', key: 'places', filter: [], listed: [['lang', askedLanguage(nameLanguages)]],
+      kinds: types, sums: ['population'],
+      row: one => ({ name: displayText(one.name), kind: placeKind(one.class, one.code, one.population), spot: one, choose: () => place(one) }),
+    }
+    const regions = {
+      label: t('Regions'), path: 'regions', name: 'regions', key: 'regions', filter: [['types', types.map(([type]) => type).join(',')]],
+      listed: [['skipGeometry', 'true']], kinds: [], sums: [],
+      row: ({ type, id, name }) => ({ name: displayText(name) || displayText(id), kind: typeName(type), choose: () => region(regionOf(type, id)) }),
+    }
+    return [...collections, ...shown.includes(PLACES) ? [places] : [], ...types.length > 0 ? [regions] : []]
   }
   return api
 }
 
-function section({ label, path, name, kinds, sums, filter, listed, key, row }, polygon, { signal, announce, chosen }) {
+function section({ label, path, name, key, filter, listed, kinds, sums, row }, polygon, { signal, announce, mark, chosen }) {
   const now = chosen.get(path) ?? {}
-  const choice = (words, list, now) => el('select', { 'aria-label': `${label}: ${words}`, hidden: list.length === 0, onchange: () => count() },
-    el('option', { value: '' }, words), ...list.map(([value, words]) => el('option', { value, selected: value === now }, words)))
+  const choice = (words, list, now) => el('select', {
+    'aria-label': `${label}: ${words}`, hidden: list.length === 0, onchange: () => count(),
+  }, el('option', { value: '' }, words), ...list.map(([value, words]) => el('option', { value, selected: value === now }, words)))
   const by = choice(t('Count by…'), kinds, now.by)
   const sum = choice(t('Sum of…'), sums.map(one => [one, title(one)]), now.sum)
   const amount = el('b', {})
@@ -141,9 +146,18 @@ function section({ label, path, name, kinds, sums, filter, listed, key, row }, p
   const list = el('ol', { class: 'places' })
   const foot = el('div', { class: 'list-foot' })
   const ask = (what, query, isAnswer) => inArea(`${path}/${what}`, polygon, [...query, ...filter], isAnswer, { signal })
-  const file = (form, words) => el('a', {
-    class: 'chip', download: `${name}.${form}`, href: `${path}/within?${queryOf([['polygon', String(polygon)], ['format', form], ...path === 'regions' || path === 'places' ? [['limit', 1000]] : [], ...filter])}`,
+  const entry = ({ name, kind, spot, choose }) => el('li', {}, el('button', { type: 'button', onclick: choose, ...spot && ringing(mark, spot) },
+    el('bdi', { class: 'place-name' }, name), kind && el('span', { class: 'place-kind' }, kind)))
+
+  // A list of GeoJSON is a page; whoever has more gets a feature a line.
+  const files = el('p', { class: 'chips' })
+  const file = (form, words, limit) => el('a', {
+    class: 'chip', download: `${name}.${form}`,
+    href: `${path}/within?${queryOf([['polygon', String(polygon)], ['format', form], ['limit', limit], ...filter])}`,
   }, words)
+
+  const root = el('section', { class: 'in-area' },
+    el('div', { class: 'list-head' }, el('h3', {}, label), amount), el('p', { class: 'chips' }, by, sum), table, list, foot, files)
 
   let turn = 0
   async function count() {
@@ -151,10 +165,13 @@ function section({ label, path, name, kinds, sums, filter, listed, key, row }, p
     chosen.set(path, { by: by.value, sum: sum.value })
     const kind = kinds.find(([value]) => value === by.value)
     try {
-      const answer = await ask('count', [['by', by.value], ['sum', sum.value], ['limit', kind && GROUPS]], ({ count, groups = [] }) => Number.isFinite(count) && Array.isArray(groups))
+      const query = [['by', by.value], ['sum', sum.value], ['limit', kind && GROUPS]]
+      const answer = await ask('count', query, ({ count, groups = [] }) => Number.isFinite(count) && Array.isArray(groups))
       if (mine !== turn) return
       amount.textContent = number.format(answer.count)
       root.classList.toggle('empty', answer.count === 0)
+      const features = answer.count > PAGE ? file('ndjson', 'GeoJSON (ndjson)') : file('geojson', 'GeoJSON', PAGE)
+      if (isShort(polygon)) fill(files, file('csv', 'CSV'), features)
       fill(table, tableOf(answer, label, kind, sum.value))
     } catch (error) {
       if (mine === turn && !signal.aborted) fill(table, failure(error, count, label))
@@ -165,7 +182,7 @@ function section({ label, path, name, kinds, sums, filter, listed, key, row }, p
     fill(foot, skeleton(1))
     try {
       const answer = await ask('within', [['limit', limit], ['cursor', cursor], ...listed], answer => Array.isArray(answer[key]))
-      const rows = answer[key].filter(one => key === 'regions' ? regionOf(one?.type, one?.id) : isPosition(one)).map(row)
+      const rows = answer[key].filter(one => key === 'regions' ? regionOf(one?.type, one?.id) : isPosition(one)).map(one => entry(row(one)))
       list.append(...rows)
       const next = typeof answer.next === 'string' && list.children.length < MOST && answer.next
       fill(foot, next && el('button', { type: 'button', class: 'chip more', onclick: () => load(next, MORE) }, t('Show more')))
@@ -173,14 +190,11 @@ function section({ label, path, name, kinds, sums, filter, listed, key, row }, p
       announce(t('{count} more in the list', { count: rows.length }))
       rows[0]?.querySelector('button').focus()
     } catch (error) {
-      if (!signal.aborted) fill(foot, failure(error, () => load(cursor, limit), label))
+      if (!signal.aborted) fill(foot, error.status !== 400 && failure(error, () => load(cursor, limit), label)) // the count tells of that
     }
   }
   count()
   load('', FIRST)
-  const root = el('section', { class: 'in-area' },
-    el('div', { class: 'list-head' }, el('h3', {}, label), amount), el('p', { class: 'chips' }, by, sum), table, list, foot,
-    isShort(polygon) && el('p', { class: 'chips' }, file('csv', 'CSV'), file('geojson', 'GeoJSON')))
   return root
 }
 
@@ -191,10 +205,11 @@ function tableOf({ groups, others, types, sum: all }, label, kind, summed) {
   if (others) rows.push([t('Other values'), others.count])
   if (!groups && summed) rows.push([t('All together'), undefined, all?.[summed]])
   if (rows.length === 0) return ''
-  const cells = ([words, count, sum]) => el('tr', {}, el('th', { scope: 'row' }, el('bdi', {}, words)), el('td', {}, Number.isFinite(count) ? number.format(count) : ''), summed && el('td', {}, sum === undefined ? '–' : valueText(sum)))
+  const head = [kind?.[1] ?? label, t('Number'), ...summed ? [t('Sum of {what}', { what: title(summed) })] : []]
+  const cells = ([words, count, sum]) => el('tr', {}, el('th', { scope: 'row' }, el('bdi', {}, words)),
+    el('td', {}, Number.isFinite(count) ? number.format(count) : ''), summed && el('td', {}, sum === undefined ? '–' : valueText(sum)))
   return el('table', { class: 'groups' },
-    el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, kind?.[1] ?? label), el('th', { scope: 'col' }, t('Number')), summed && el('th', { scope: 'col' }, t('Sum of {what}', { what: title(summed) })))),
-    el('tbody', {}, ...rows.map(cells)))
+    el('thead', {}, el('tr', {}, ...head.map(words => el('th', { scope: 'col' }, words)))), el('tbody', {}, ...rows.map(cells)))
 }
 
 function groupName(group, [value, , valueKind]) {

@@ -130,12 +130,14 @@ export function collectionPointPath(name, id) {
 export const clusterPoints = ({ name, filter }, cluster, limit, options) =>
   json(`points/${segment(name)}/cluster/${segment(cluster)}?${queryOf([['limit', limit], ...filter])}`, ({ points }) => Array.isArray(points) && points.every(isPosition), options)
 
-/** A question about an area, [[lon, lat]] or null for the whole layer: path is "points/shops/count" or such, query its parameters, [name, value]. */
-export const inArea = (path, polygon, query, isAnswer, options) => json(`${path}?${queryOf(query)}`, isAnswer, {
-  ...options, body: polygon && { type: 'Polygon', coordinates: [[...polygon, polygon[0]]] },
-})
+/** An area, [[lon, lat]], as GeoJSON. */
+export const areaOf = polygon => ({ type: 'Polygon', coordinates: [[...polygon, polygon[0]]] })
 
-/** Parameters, [name, value], as an address has them; those that are undefined or '' are left out unless only their name counts. */
+/** A question about an area, or about a whole layer for null: path is "points/shops/count" or such, query its parameters, [name, value]. */
+export const inArea = (path, polygon, query, isAnswer, options) =>
+  json(`${path}?${queryOf(query)}`, isAnswer, { ...options, body: polygon && areaOf(polygon) })
+
+/** Parameters, [name, value], as an address has them; those without a value are left out, unless they are filters. */
 export const queryOf = pairs => pairs.filter(([name, value]) => value !== undefined && (value !== '' || name.includes('.')))
   .map(([name, value]) => `${segment(name)}=${segment(String(value))}`).join('&')
 

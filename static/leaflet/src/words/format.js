@@ -21,7 +21,8 @@ export function distance(metres) {
 export function landSize(metres) {
   if (!(metres >= 0)) return ''
   const km = metres / 1e6
-  return km < 0.1 ? `${number.format(Math.round(metres))} m²` : `${(km < 100 ? oneDecimal : number).format(km < 100 ? km : Math.round(km))} km²`
+  if (km < 0.1) return `${number.format(Math.round(metres))} m²`
+  return `${km < 100 ? oneDecimal.format(km) : number.format(Math.round(km))} km²`
 }
 
 /** "47.377° N, 8.542° E", with as many decimals as asked for. */
