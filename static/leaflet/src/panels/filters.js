@@ -131,10 +131,12 @@ export function createFilters(rows, { changed, away }) {
     const button = el('button', {
       type: 'button', class: 'close filter-button', 'aria-expanded': 'false', 'aria-label': words, title: words, onclick: toggle,
     }, icon(FUNNEL, 18))
-    forms.push(() => {
+    const step = () => {
       button.classList.toggle('filtered', row.filter.length > 0)
       if (column() && !values.contains(document.activeElement)) tell()
-    })
+    }
+    step()
+    forms.push(step)
     return [button, body]
   }
   return { root, show, form }
