@@ -17,7 +17,8 @@ export function createDrawing(map, { toggled, changed, done }) {
   const marks = layerGroup().addTo(map)
   const root = map.getContainer()
 
-  const away = ([lon, lat], latlng) => map.latLngToContainerPoint([lat, lon]).distanceTo(map.latLngToContainerPoint(latlng))
+  const away = ([lon, lat], latlng) =>
+    map.latLngToContainerPoint([lat, nearestLongitude(lon, latlng.lng)]).distanceTo(map.latLngToContainerPoint(latlng))
   // Next to the corner before, so that an area may lie across 180°; as exact as the map shows it.
   function cornerAt({ lat, lng }) {
     const digits = Math.min(6, decimals(map.getZoom()) + 1)

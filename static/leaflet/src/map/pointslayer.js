@@ -82,7 +82,7 @@ export const PointsLayer = Layer.extend({
     const z = tileZoom(tile.z)
     const shift = 2 ** (tile.z - z)
     const source = { z, x: Math.floor(tile.x / shift), y: Math.floor(tile.y / shift) }
-    return this._on().map(layer => ({ type: layer.type, label: layer.label, tile: source, field: this._fieldOf(layer), filter: layer.filter }))
+    return this._layersOn().map(layer => ({ type: layer.type, label: layer.label, tile: source, field: this._fieldOf(layer), filter: layer.filter }))
   },
 
   /** What is drawn at a point of the map, { lat, lng }, or null: the nearest within reach, { layer, point }. */
@@ -114,7 +114,7 @@ export const PointsLayer = Layer.extend({
     const z = tileZoom(zoom)
     const { min, max } = this._map.getPixelBounds()
     const view = { min: min.subtract([AHEAD, AHEAD]), max: max.add([AHEAD, AHEAD]) }
-    const wanted = this._on().flatMap(layer => coveringTiles(view, zoom, z).map(tile => ({
+    const wanted = this._layersOn().flatMap(layer => coveringTiles(view, zoom, z).map(tile => ({
       layer, world: tile.world, ...this._cache.acquire(this._keyOf(layer, tile)),
     })))
     this._held = held(wanted, this._held)
@@ -134,7 +134,8 @@ export const PointsLayer = Layer.extend({
     else this.fire('pointsshown')
   },
 
-  _on() {
+  // Not _on, by which Leaflet adds listeners.
+  _layersOn() {
     return this.options.collections.filter(layer => layer.on)
   },
 

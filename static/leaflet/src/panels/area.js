@@ -46,6 +46,7 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
   const back = button(t('Take the last corner back'), () => drawing.back())
 
   const api = {
+    /** Whether the reader is drawing. */
     get drawing() { return drawing.on },
 
     /** Begins to draw, or ends it. */
@@ -67,10 +68,10 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
       drawing.stop()
     },
 
-    /** The reader closed the card: true where the area is to be shown again, which another answer stood before; else it is removed. */
+    /** The reader closed the card: true where the area comes back, which another answer or a new drawing stood before; else it is removed. */
     closed() {
       const { polygon } = permalink.state
-      if (polygon && !open && !drawing.on) return true
+      if (polygon && !open) return true
       permalink.set({ polygon: null })
       drawing.show(null)
       return false
