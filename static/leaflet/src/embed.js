@@ -5,7 +5,7 @@ import { attributions } from './server/attribution.js'
 import { createChoropleth } from './map/choropleth.js'
 import { Credits } from './map/credits.js'
 import { embedView } from './embedview.js'
-import { formatHash, formatState, NOTHING_OPEN } from './hash.js'
+import { filtersFor, formatHash, formatState, NOTHING_OPEN } from './hash.js'
 import { drawLayers, whatThereIs } from './map/layers.js'
 import { Legend } from './map/legend.js'
 import { createNotice } from './map/notice.js'
@@ -41,6 +41,7 @@ async function start() {
   // A list that names nothing this server has is no reason for an empty frame.
   if (!all.some(one => one !== NEUTRAL && asked.layers?.includes(one.type))) asked.layers = null
   if (asked.layers) for (const one of all) one.on = asked.layers.includes(one.type)
+  for (const one of has.collections) one.filter = filtersFor(one.type, asked.filters)
   setNeutral(NEUTRAL.on)
   const coloured = all.find(({ type }) => type === asked.colours?.layer)
   if (coloured) coloured.on = true
@@ -65,7 +66,7 @@ function look() {
 function link() {
   const { lat, lng } = map.getCenter()
   const select = asked.marker && { kind: 'point', ...asked.marker }
-  const state = formatState({ ...NOTHING_OPEN, select, layers: asked.layers, colours: asked.colours, theme: asked.theme })
+  const state = formatState({ ...NOTHING_OPEN, select, layers: asked.layers, colours: asked.colours, filters: asked.filters, theme: asked.theme })
   large.href = `.${formatHash({ zoom: map.getZoom(), lat, lon: lng })}${state && `/${state}`}`
 }
 

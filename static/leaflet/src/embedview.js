@@ -1,11 +1,11 @@
-// What the address of the embedded map asks for: /embed?center=lat,lon&zoom=&marker=lat,lon&layers=&color=&classes=&scheme=&theme=.
-import { coloursOf, layerList, MAX_LATITUDE, wrapLongitude } from './hash.js'
+// What the address of the embedded map asks for: /embed?center=lat,lon&zoom=&marker=lat,lon&layers=&color=&classes=&scheme=&theme=&points:shops.category=.
+import { coloursOf, filtersOf, layerList, MAX_LATITUDE, wrapLongitude } from './hash.js'
 
 const DEGREES = /^([+-]?\d{1,3}(?:\.\d{1,20})?),([+-]?\d{1,4}(?:\.\d{1,20})?)$/
 
 /**
  * The view of a query: center and marker are { lat, lon } in degrees or null, zoom a number within the limits or null, layers a list
- * of types or null, colours as hash.js has them, theme "light", "dark" or '' for the system's. What is not valid counts as not there; what is out of bounds is
+ * of types or null, colours and filters as hash.js has them, theme "light", "dark" or '' for the system's. What is not valid counts as not there; what is out of bounds is
  * brought back into them, but for a latitude beyond a pole.
  */
 export function embedView(search, { minZoom, maxZoom }) {
@@ -16,7 +16,7 @@ export function embedView(search, { minZoom, maxZoom }) {
   const theme = values.get('theme')
   return {
     center: position(values.get('center')), marker: position(values.get('marker')), zoom,
-    layers: layers?.length ? layers : null, colours: coloursOf(values), theme: theme === 'light' || theme === 'dark' ? theme : '',
+    layers: layers?.length ? layers : null, colours: coloursOf(values), filters: filtersOf(values), theme: theme === 'light' || theme === 'dark' ? theme : '',
   }
 }
 

@@ -66,12 +66,13 @@ const themes = new Set(['light', 'dark'])
 /**
  * What is open besides the view: select is { kind: 'point', lat, lon }, { kind: 'place', id }, { kind: 'airport', code },
  * { kind: 'region', type, id }, { kind: 'ip', ip } or null, "me" being an ip too; layers are the types shown, or null for those the page starts with; tiles is
- * whether the tile inspector is on; colours is { layer, property, classes, scheme } as the parameters of a style say it, or null; theme is "light", "dark" or "" for the system's.
+ * whether the tile inspector is on; colours is { layer, property, classes, scheme } as the parameters of a style say it, or null; filters
+ * are parameters of tiles, [["points:shops.category", "cafe"]]; polygon has the corners of an area, [[lon, lat]], or is null; theme is "light", "dark" or "" for the system's.
  */
-export const NOTHING_OPEN = Object.freeze({ select: null, layers: null, tiles: false, colours: null, theme: '' })
+export const NOTHING_OPEN = Object.freeze({ select: null, layers: null, tiles: false, colours: null, filters: [], polygon: null, theme: '' })
 
 /** The state as the permalink's last part, without its slash; '' for nothing open. */
-export function formatState({ select, layers, tiles, colours, theme }) {
+export function formatState({ select, layers, tiles, colours, filters = [], polygon, theme }) {
   const parts = []
   if (select?.kind === 'point') parts.push(['at', `${select.lat},${select.lon}`])
   if (select?.kind === 'place') parts.push(['place', select.id])
@@ -80,9 +81,10 @@ export function formatState({ select, layers, tiles, colours, theme }) {
   if (select?.kind === 'ip') parts.push(['ip', select.ip])
   if (layers) parts.push(['layers', layers.join(',')])
   if (tiles) parts.push(['tiles', 1])
-  parts.push(...colourParameters(colours))
+  parts.push(...colourParameters(colours), ...filters)
+  if (polygon && isShort(polygon)) parts.push(['polygon', String(polygon)])
   if (theme) parts.push(['theme', theme])
-  return parts.map(([key, value]) => `${key}=${readable(value)}`).join('&')
+  return parts.map(([key, value]) => `${readable(key)}=${readable(value)}`).join('&')
 }
 
 /** The state a permalink names. Whatever in it is not valid counts as not there. */
@@ -90,14 +92,16 @@ export function parseState(hash) {
   const [, , , ...rest] = partsOf(hash)
   const values = new Map()
   for (const part of rest.join('/').split('&')) {
-    const [, key, value] = /^(\w+)=(.*)$/s.exec(part) ?? []
-    if (key && !values.has(key)) values.set(key, decoded(value))
+    const [, key, value] = /^([^=]+)=(.*)$/s.exec(part) ?? []
+    if (key && !values.has(decoded(key))) values.set(decoded(key), decoded(value))
   }
   return {
     select: selection(values),
     layers: layerList(values.get('layers')),
     tiles: values.get('tiles') === '1',
     colours: coloursOf(values),
+    filters: filtersOf(values),
+    polygon: polygonOf(values.get('polygon')),
     theme: themes.has(values.get('theme')) ? values.get('theme') : '',
   }
 }
@@ -109,7 +113,26 @@ export function coloursOf(values) {
   return layer ? { layer, property, classes: text('classes', /^[\w.,:+-]{1,256}$/), scheme: text('scheme', /^[a-z-]{1,32}$/) } : null
 }
 
-/** The same as parameters of a link, a style or a frame: [name, value]. */
+const MOST_FILTERS = 16
+
+/** The filters of collections among the pairs of a Map or a query: [["points:shops.price.lt", "20"]]. */
+export const filtersOf = values => [...values].slice(0, 200)
+  .filter(([name, value]) => /^points:[a-z][a-z0-9_-]{0,39}\..{1,128}$/u.test(name) && value.length <= 256).slice(0, MOST_FILTERS)
+
+/** Those of one collection, a type of the layer switch. */
+export const filtersFor = (type, filters) => filters.filter(([name]) => name.startsWith(`${type}.`))
+
+/** Whether an area, [[lon, lat]], is short enough for an address. */
+export const isShort = polygon => String(polygon).length <= 1500
+
+/** The corners that a list lon,lat,… names, or null where they are no area. Those across 180° have longitudes beyond it. */
+export function polygonOf(text = '') {
+  const numbers = /^-?\d{1,3}(\.\d{1,7})?(,-?\d{1,3}(\.\d{1,7})?){5,}$/.test(text) ? text.split(',').map(Number) : []
+  const corners = numbers.flatMap((lon, i) => i % 2 === 0 ? [[lon, numbers[i + 1]]] : [])
+  return corners.length > 0 && corners.every(([lon, lat]) => Math.abs(lon) <= 540 && Math.abs(lat) <= 90) ? corners : null
+}
+
+/** The colours as parameters of a link, a style or a frame: [name, value]. */
 export function colourParameters(colours) {
   if (!colours) return []
   const { layer, property, classes, scheme } = colours

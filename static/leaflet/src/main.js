@@ -1,5 +1,5 @@
 // Wires the page: what the server has, the map, the questions a reader can ask.
-import { control } from 'leaflet'
+import { Control, control, DomEvent, tooltip } from 'leaflet'
 import { createAnnouncer } from './panels/announce.js'
 import { createAnswers } from './panels/answers.js'
 import { properties, sentence } from './server/api.js'
@@ -10,9 +10,11 @@ import { createChoropleth } from './map/choropleth.js'
 import { createColourPicker } from './panels/colourpicker.js'
 import { Credits } from './map/credits.js'
 import { createCrossings } from './panels/crossings.js'
+import { el } from './dom.js'
 import { Finest } from './map/finest.js'
 import { Graticule, GRATICULE } from './map/graticule.js'
 import { decimals, PLACE_ID, regionOf, wrapLongitude } from './hash.js'
+import { createFilters } from './panels/filters.js'
 import { createHelp } from './panels/help.js'
 import { createInspector, tileRequests } from './panels/inspector.js'
 import { createLayerSwitch } from './panels/layerswitch.js'
@@ -36,7 +38,7 @@ import { direction, t, translate } from './words/words.js'
 const DOUBLE_CLICK = 200 // milliseconds between the clicks of one, at most
 const REST = 60 // milliseconds that the mouse rests on a region to point at it
 const LOW = 600 // pixels; in lower windows the buttons lie in rows
-const COLUMN = 460 // and where a sheet leaves less than this, which the bar and a column of all buttons take
+const COLUMN = 504 // and where a sheet leaves less than this, which the bar and a column of all buttons take
 
 translate(document.documentElement)
 // In languages that are written from right to left the page is mirrored, but for the map itself.
@@ -104,26 +106,28 @@ async function start() {
   const underlay = createUnderlay(map, maps, { maxZoom: MAX_ZOOM })
   underlay.update()
   showGraticule()
+  const filters = addFilters(collections, () => points)
   const drawn = drawLayers(map, has, { notice, panels, lines: underlay.shown() });
   ({ regions, names } = drawn)
   if (regions) new Finest(has.maxDataZoom, { position: `bottom${START}` }).addTo(map)
   const points = drawn.points && addPoints(drawn.points, collections)
   const inspector = addInspector(hasPlaces, points)
-  const layers = addLayerSwitch(switches, usual, { points, inspector, underlay })
-  const showColours = addColours([...types, ...collections], drawn, layers)
+  const layers = addLayerSwitch(switches, usual, { points, inspector, underlay, filters })
+  const showColours = addColours([...types, ...collections], drawn, layers, filters)
 
   answers = createAnswers({
-    card, view, types, permalink, select: selection => regions?.select(selection), offer: regions => points?.crossings.offer(regions), showType: layers.turnOn, announce, colours,
+    card, view, types, permalink, select: selection => regions?.select(selection), offer: regions => points?.crossings.offer(regions), showType: layers.turnOn, announce, colours, rows: () => switches, toggled: on => toolbar?.press('area', on),
   })
   ask(points)
   const help = createHelp(element('help'), has.status)
-  const use = createUse(element('use'), { announce, shown: () => ({ ...centre(decimals(map.getZoom())), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), colours: permalink.state.colours, theme: mapTheme() }) })
+  const use = createUse(element('use'), { announce, shown: () => ({ ...centre(decimals(map.getZoom())), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), colours: permalink.state.colours, filters: switches.filter(({ on }) => on).flatMap(({ filter = [] }) => filter), theme: mapTheme() }) })
   const tools = addTools(inspector, help, use)
   permalink.onVisit(state => {
     setTheme(state.theme || keptTheme())
     switchTo(switches, state.layers ?? usual)
     setNeutral(NEUTRAL.on)
     layers.show()
+    filters.show(state.filters)
     showGraticule()
     underlay.update()
     regions?.setLines(underlay.shown())
@@ -137,7 +141,7 @@ async function start() {
   })
   inspector.toggle(permalink.state.tiles)
   tools.press('grid', inspector.on)
-  if (permalink.state.select) answers.open(permalink.state.select, !view.linked)
+  if (permalink.state.select || permalink.state.polygon) answers.open(permalink.state.select, !view.linked)
   if (asksForUse) use()
 
   if (has.error) tellMissing(has.error)
@@ -170,7 +174,19 @@ function switchTo(switches, names) {
   for (const type of switches) type.on = names.includes(type.type)
 }
 
-function addLayerSwitch(switches, usual, { points, inspector, underlay }) {
+// Filters of users' own points: chips on the map, and what follows of a change.
+function addFilters(collections, points) {
+  const filters = createFilters(collections, { away: () => map.getContainer().focus(), changed: now => {
+    permalink.set({ filters: now })
+    points().layer.update()
+    colours?.set(permalink.state.colours)
+    answers?.area.refresh()
+  } })
+  filters.show(permalink.state.filters)
+  return filters
+}
+
+function addLayerSwitch(switches, usual, { points, inspector, underlay, filters }) {
   const layers = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
     if (type === PLACES) names.showPlaces(type.on)
     else if (type === GRATICULE) showGraticule()
@@ -185,7 +201,8 @@ function addLayerSwitch(switches, usual, { points, inspector, underlay }) {
     inspector.refresh()
     const on = typesOn(switches)
     permalink.set({ layers: String(on) === String(usual) ? null : on })
-  })
+    answers?.area.refresh()
+  }, filters.form)
   element('layers').hidden = switches.length === 0
   element('layers').open = roomy.matches && innerHeight >= 560
   element('layers').addEventListener('toggle', () => names.soon())
@@ -195,7 +212,7 @@ function addLayerSwitch(switches, usual, { points, inspector, underlay }) {
 }
 
 // What the map is coloured by: the list among the layers, the legend and what the link says. Returns what shows it another way.
-function addColours(rows, drawn, layers) {
+function addColours(rows, drawn, layers, filters) {
   const picker = createColourPicker(element('layers').querySelector('fieldset'), rows, async choice => {
     permalink.set({ colours: choice })
     await show(choice)
@@ -213,7 +230,14 @@ function addColours(rows, drawn, layers) {
   const ask = () => { asked ??= more() }
   for (const coming of ['pointerenter', 'focusin']) element('layers').addEventListener(coming, ask)
   const legend = new Legend({ position: `bottom${START}`, settings: picker.settings }).addTo(map)
-  new ResizeObserver(() => document.documentElement.style.setProperty('--legend', `${legend.root.offsetHeight}px`)).observe(legend.root)
+  const corner = [legend.root, filters.root]
+  const height = () => corner.reduce((sum, one) => sum + one.offsetHeight, 0)
+  const grown = new ResizeObserver(() => document.documentElement.style.setProperty('--legend', `${height()}px`))
+  for (const one of corner) grown.observe(one)
+  const chips = new Control({ position: `bottom${START}` })
+  chips.onAdd = () => filters.root
+  DomEvent.disableClickPropagation(filters.root)
+  chips.addTo(map)
   colours = createChoropleth({ ...drawn, rows, show: (shown, choice) => {
     legend.show(shown)
     picker.show(choice)
@@ -273,6 +297,7 @@ function addTools(inspector, help, use) {
   }
   const tools = [
     { name: 'locate', label: t('Where am I'), key: 'm', press: () => answers.locate() },
+    { name: 'area', label: t('Draw an area'), key: 'p', press: () => answers.area.draw(), toggles: true },
     { name: 'grid', label: t('Tile grid'), key: 'g', press: () => inspector.toggle(), toggles: true },
     { name: 'theme', label: t('Light or dark'), key: 't', press: theme },
     { name: 'use', label: t('Use this map'), key: 'u', press: use },
@@ -327,11 +352,11 @@ function ask(points) {
   let pending = 0
   map.on('click', event => {
     clearTimeout(pending)
-    pending = setTimeout(askAt, DOUBLE_CLICK, points, event.latlng)
+    if (!answers.area.drawing) pending = setTimeout(askAt, DOUBLE_CLICK, points, event.latlng)
   })
   map.on('dblclick', () => clearTimeout(pending))
   map.getContainer().addEventListener('keydown', event => {
-    if (event.target === map.getContainer() && event.key === 'Enter') askAt(points, map.getCenter(), chosen)
+    if (event.target === map.getContainer() && event.key === 'Enter' && !event.defaultPrevented && !answers.area.drawing) askAt(points, map.getCenter(), chosen)
   })
   let resting = 0
   let turn = 0
@@ -340,6 +365,10 @@ function ask(points) {
     clearTimeout(resting)
   }
   const point = region => regions?.select(undefined, region)
+  // The value of the region beneath a mouse; fingers rest on nothing.
+  const tip = tooltip({ className: 'tip', opacity: 1, offset: [14, 0] })
+  let mouse = false
+  map.getContainer().addEventListener('pointermove', ({ pointerType }) => { mouse = pointerType === 'mouse' }, true)
   map.on('mousemove', ({ latlng }) => {
     const name = map.dragging.moving() ? null : names.at(latlng)
     map.getContainer().classList.toggle('over-name', name !== null)
@@ -348,13 +377,18 @@ function ask(points) {
     leave()
     const mine = turn
     // What the mouse only crosses is not outlined.
-    if (!name && regions) resting = setTimeout(async () => {
-      const region = map.dragging.moving() ? null : await regions.under(latlng).catch(() => null)
-      if (mine === turn && !names.aimed) point(region)
+    if (regions && (!name || colours.ofRegions)) resting = setTimeout(async () => {
+      const still = !map.dragging.moving() && !answers.area.drawing
+      const region = still ? await regions.under(latlng, colours.ofRegions && colours.layer).catch(() => null) : null
+      if (mine !== turn) return
+      if (!names.aimed) point(region)
+      if (region && mouse && colours.ofRegions) tip.setLatLng(latlng).setContent(el('div', {}, ...colours.tip(region))).addTo(map)
+      else tip.remove()
     }, REST)
   })
   map.on('mouseout', () => {
     leave()
+    tip.remove()
     names.aim(null)
     point(null)
   })

@@ -5,12 +5,12 @@ import { MAX_LATITUDE } from '../src/hash.js'
 import { embedOf, frameOf } from '../src/panels/share.js'
 
 const limits = { minZoom: 1, maxZoom: 18 }
-const NOTHING = { center: null, marker: null, zoom: null, layers: null, colours: null, theme: '' }
+const NOTHING = { center: null, marker: null, zoom: null, layers: null, colours: null, filters: [], theme: '' }
 
 test('what an embedded map is asked for', () => {
-  assert.deepEqual(embedView('?center=47.4,-8.5&zoom=7.25&marker=-47,8&layers=country,points:a b&color=points:a-b.net.sales&classes=jenks:7&scheme=sea&theme=dark&lang=de', limits), {
+  assert.deepEqual(embedView('?center=47.4,-8.5&zoom=7.25&marker=-47,8&layers=country,points:a b&color=points:a-b.net.sales&classes=jenks:7&scheme=sea&theme=dark&lang=de&points:shops.category=cafe%26&points:Shops.x=1&points:shops.=1', limits), {
     center: { lat: 47.4, lon: -8.5 }, marker: { lat: -47, lon: 8 }, zoom: 7.25, layers: ['country', 'points:a b'],
-    colours: { layer: 'points:a-b', property: 'net.sales', classes: 'jenks:7', scheme: 'sea' }, theme: 'dark',
+    colours: { layer: 'points:a-b', property: 'net.sales', classes: 'jenks:7', scheme: 'sea' }, filters: [['points:shops.category', 'cafe&']], theme: 'dark',
   })
   assert.deepEqual(embedView('', limits), NOTHING)
 })

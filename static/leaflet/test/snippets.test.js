@@ -26,6 +26,11 @@ test('snippets have the colours of a column where their program can draw them', 
   assert.match(all.iframe, /&amp;color=country\.a\+%26\+b&amp;classes=jenks%3A7&amp;theme=dark/)
 })
 
+test('snippets have the filters of collections', () => {
+  const all = texts({ ...view, filters: [['points:shops.category', "cafe & 'bar'"]] })
+  for (const [id, text] of Object.entries(all)) assert.match(text, id === 'iframe' ? /&amp;points%3Ashops\.category=cafe\+%26\+%27bar%27/ : /[?&]points:shops\.category=cafe%20%26%20'bar'/, id)
+})
+
 test('a map without layers is one of all', () => {
   assert.match(texts({ ...view, layers: [] }).maplibre, /layers=all&/)
 })

@@ -12,6 +12,7 @@ test('what is open survives the permalink, beside the view', () => {
     { ...NOTHING_OPEN, select: { kind: 'ip', ip: '2001:db8::1' }, layers: ['country', 'a & b/c=d,e'.replace(',', ' ')] },
     { ...NOTHING_OPEN, select: { kind: 'ip', ip: 'me' }, layers: [] },
     { ...NOTHING_OPEN, colours: { layer: 'county', property: 'a & b/c=d.é', classes: '-1.5,0,1e+6', scheme: 'blue-red' } },
+    { ...NOTHING_OPEN, filters: [['points:shops.a & b/c=d.é', 'x=<b>,1&2'], ['points:my-cars.-free', '']], polygon: [[170, -10.5], [190.123456, -10], [180, 0.5]] },
     { ...NOTHING_OPEN, layers: ['points:my-shops'], colours: { layer: 'points:my-shops', property: 'price', classes: '', scheme: '' }, tiles: true },
   ]) {
     const text = formatState(state)
@@ -30,6 +31,11 @@ test('what a permalink should not hold counts as not there', () => {
     'airport=%3Cb%3E', 'region=country', 'region=/fr', 'region=country/', 'region=country/..', 'region=%2E./x', `region=country/${'x'.repeat(129)}`, 'ip=a/b', 'ip=1 2', 'ip=%E0%A4%A', `ip=${'1'.repeat(65)}`, 'tiles=2', 'theme=pink', 'color=x', 'color=a/b.c', 'classes=jenks&scheme=sea', '=', '&&&', 'at', '%', 'constructor=1']) {
     assert.deepEqual(parseState(`#5/45/12/${rest}`), NOTHING_OPEN, rest)
   }
+  for (const polygon of ['1,2,3,4', '1,2,3,4,5', '1,2,3,4,5,91', '541,2,3,4,5,6', '1,2,3,4,5,6,', '1,2,3,4,5,1e1', 'NaN,2,3,4,5,6']) assert.deepEqual(parseState(`#5/45/12/polygon=${polygon}`), NOTHING_OPEN, polygon)
+  for (const filter of ['points:Shops.x=1', 'points:shops.=1', 'shops.x=1', `points:shops.x=${'y'.repeat(257)}`]) assert.deepEqual(parseState(`#5/45/12/${filter}`), NOTHING_OPEN, filter)
+  assert.equal(parseState(`#5/45/12/${Array.from({ length: 40 }, (_, i) => `points:a.p${i}=1`).join('&')}`).filters.length, 16)
+  const long = Array.from({ length: 200 }, (_, i) => [i / 7, i / 11])
+  assert.equal(formatState({ ...NOTHING_OPEN, polygon: long }), '', 'a long area is in no address')
   assert.deepEqual(parseState(''), NOTHING_OPEN)
   assert.deepEqual(parseState('#5/45/12/color=a.b&classes=%3Cb%3E&scheme=A').colours, { layer: 'a', property: 'b', classes: '', scheme: '' })
   assert.deepEqual(parseState('#5/45/12/tiles=1&tiles=0').tiles, true)

@@ -155,7 +155,7 @@ func Divide(v *Values, d Division) (*Classes, error) {
 	return c, nil
 }
 
-// unique makes a class of each of the most frequent values.
+// unique makes a class of each of the most frequent values, numbers in their order.
 func (c *Classes) unique(v *Values) {
 	all := maps.Clone(v.Others)
 	if all == nil {
@@ -172,6 +172,13 @@ func (c *Classes) unique(v *Values) {
 	c.List = list[:min(len(list), MaxClasses)]
 	for _, class := range list[len(c.List):] {
 		c.Rest += class.Count
+	}
+	if len(v.Others) == 0 {
+		slices.SortFunc(c.List, func(a, b Class) int {
+			first, _ := strconv.ParseFloat(a.Value, 64)
+			second, _ := strconv.ParseFloat(b.Value, 64)
+			return cmp.Compare(first, second)
+		})
 	}
 }
 

@@ -43,7 +43,7 @@ func (q *question) readOpen(p *endpoint.Params) error {
 // schemas returns the requested layers for filters, and the path that lists their properties.
 func (q *question) schemas() (layers []listing.Filtered, listed string) {
 	for i := range q.asked {
-		layers = append(layers, listing.Filtered{Name: q.asked[i].name, Schema: q.asked[i].LayerInfo.Schema})
+		layers = append(layers, listing.Filtered{Name: q.asked[i].name, Layer: q.asked[i].LayerInfo.Name, Schema: q.asked[i].LayerInfo.Schema})
 	}
 	if q.named {
 		listed = strings.Replace(q.Path, "{collection}", q.asked[0].name, 1)

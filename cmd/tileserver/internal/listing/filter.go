@@ -9,14 +9,25 @@ import (
 	"quadrille/feature"
 )
 
-// Filtered is a layer that the undeclared parameters of a request filter.
+// Filtered is a layer that the undeclared parameters of a request filter. Name is what refusals call it.
 type Filtered struct {
-	Name   string
-	Schema feature.Schema
+	Name, Layer string
+	Schema      feature.Schema
+}
+
+// OwnFilter splits a parameter such as points:shops.price.lt, which filters one layer of a request alone, into
+// the layer and the filter. Of any other name layer is "".
+func OwnFilter(name string, layers []Filtered) (layer, filter string) {
+	for i := range layers {
+		if filter, ok := strings.CutPrefix(name, layers[i].Layer+"."); ok {
+			return layers[i].Layer, filter
+		}
+	}
+	return "", name
 }
 
 // Filters makes the filter of each layer from the undeclared parameters of a request: nil without
-// any. Every layer must know the properties. listed is the path that lists them, "" for none.
+// any. Every layer must know the properties of those that are not for one layer. listed is the path that lists them, "" for none.
 func Filters(p *endpoint.Params, layers []Filtered, listed string) ([]feature.Filter, error) {
 	filters := make([]feature.Filter, len(layers))
 	if !p.Endpoint().TakesFilters {
@@ -30,8 +41,14 @@ func Filters(p *endpoint.Params, layers []Filtered, listed string) ([]feature.Fi
 		return nil, endpoint.Refuse(endpoint.ErrParameter, "", "Filter by at most "+strconv.Itoa(feature.MaxTerms)+" parameters.")
 	}
 	for i := range layers {
+		var own []endpoint.ExtraParam
+		for _, o := range others {
+			if layer, name := OwnFilter(o.Name, layers); layer == "" || layer == layers[i].Layer {
+				own = append(own, endpoint.ExtraParam{Name: name, Value: o.Value})
+			}
+		}
 		var err error
-		if filters[i], err = filterOf(p.Endpoint().ParamNames(), others, &layers[i], func() string { return PropertyNames(layers, listed) }); err != nil {
+		if filters[i], err = filterOf(p.Endpoint().ParamNames(), own, &layers[i], func() string { return PropertyNames(layers, listed) }); err != nil {
 			return nil, err
 		}
 	}

@@ -210,7 +210,8 @@ func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 			Summary: "The map for a frame of another page",
 			Doc: "Pages of any origin may hold it in an `iframe`, also in one with `sandbox=\"allow-scripts\"` unless the " +
 				"operator has restricted `--cors-origin`; the map page itself may not be framed. A parameter that is not valid " +
-				"counts as not given, and a zoom or latitude out of bounds is brought back into them.",
+				"counts as not given, and a zoom or latitude out of bounds is brought back into them. " +
+				"`points:shops.category=cafe` shows of that collection the points that pass the filter.",
 			Params:        []endpoint.Param{centerParam, zoomParam, markerParam, layersParam, colorParam, classesParam, schemeParam, themeParam, langParam},
 			IgnoresOthers: true,
 			Handle:        s.getPage, Cost: endpoint.Light,

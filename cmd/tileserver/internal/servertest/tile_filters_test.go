@@ -124,7 +124,24 @@ func TestFilteredTiles(t *testing.T) {
 		}
 	}
 
+	// A filter for one layer alone leaves the others whole, in tiles, in the addresses of a style and in counts.
+	const both = "/tiles/points:shops,points:drivers/0/0/0.mvt?points:shops.category=cafe&points:shops.price.lt=20"
+	single, clustered = pointsOf(t, servertest.Body(t, w.Get(both)), "points:shops")
+	liveSingle, liveClustered := pointsOf(t, servertest.Body(t, w.Get(both)), "points:drivers")
+	if single+clustered != want || liveSingle+liveClustered != 2 {
+		t.Errorf("%d of %d shops and %d of 2 drivers pass", single+clustered, want, liveSingle+liveClustered)
+	}
+	style := strings.ReplaceAll(servertest.Body(t, w.Get("/style.json?layers=points:shops,points:drivers&points:shops.price=3")), `\u0026`, "&")
+	if !strings.Contains(style, "/tiles/points:shops.json?points%3Ashops.price=3") || strings.Contains(style, "/tiles/points:drivers.json?points") {
+		t.Errorf("a style does not filter one layer alone: %s", style)
+	}
+	if got := count("/points/shops/count?points:shops.category=cafe&points:shops.price.lt=20"); got != want {
+		t.Errorf("%d are counted, want %d", got, want)
+	}
+
 	for path, detail := range map[string]string{
+		"/tiles/points:shops/0/0/0.mvt?points:drivers.category=cafe":  "Unknown parameter points:drivers.category",
+		"/tiles/points:shops/0/0/0.mvt?points:shops.categori=cafe":    "it names no property of points:shops",
 		"/tiles/country/0/0/0.mvt?category=cafe":                      "Filters are for layers of points",
 		"/tiles/points:shops/0/0/0.mvt?categori=cafe":                 "it names no property of points:shops",
 		"/tiles/points:shops/0/0/0.mvt?price.lt=cheap":                "The filter cannot be used",

@@ -3,6 +3,7 @@ package tile
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,12 +15,25 @@ import (
 
 var filtersParam = endpoint.FilterParams("Every other parameter is a filter as those of lists, such as `category=cafe,bakery`, `price.lt=20` "+
 	"or `-closed=`: tiles have only the points that pass, and clusters are of these. All layers of points must know its "+
-	"properties. Regions are drawn whole below them, and cannot be filtered.", map[string]any{"category": "cafe"})
+	"properties; `points:shops.category=cafe` is for that layer alone. Regions are drawn whole below them, and cannot be filtered.", map[string]any{"category": "cafe"})
 
 // filters are the filters of the layers of points of a request.
 type filters struct {
 	of    map[string]feature.Filter // by layer; nil for none
 	query string                    // the parameters, encoded and in order, for addresses
+	all   url.Values                // the parameters
+	own   map[string]string         // the layer of each parameter that is for one alone
+}
+
+// queryOf returns the parameters for addresses of some layers of the request.
+func (f *filters) queryOf(layers []string) string {
+	query := url.Values{}
+	for name, values := range f.all {
+		if own, ok := f.own[name]; !ok || slices.Contains(layers, own) {
+			query[name] = values
+		}
+	}
+	return query.Encode()
 }
 
 // filter reads the filters of a request: its undeclared parameters. They hold for all layers of
@@ -35,7 +49,7 @@ func (v *view) filter(q *endpoint.Params, set *layerSet) error {
 		if p.Err != nil {
 			return p.Err
 		}
-		layers = append(layers, listing.Filtered{Name: p.LayerInfo.Name, Schema: p.Info().Schema})
+		layers = append(layers, listing.Filtered{Name: p.LayerInfo.Name, Layer: p.LayerInfo.Name, Schema: p.Info().Schema})
 	}
 	if layers == nil {
 		shown := endpoint.Printable(others[0].Name)
@@ -50,11 +64,14 @@ func (v *view) filter(q *endpoint.Params, set *layerSet) error {
 	for i := range layers {
 		v.filters.of[layers[i].Name] = filters[i]
 	}
-	query := url.Values{}
+	v.filters.all, v.filters.own = url.Values{}, map[string]string{}
 	for _, o := range others {
-		query.Set(o.Name, o.Value)
+		v.filters.all.Set(o.Name, o.Value)
+		if layer, _ := listing.OwnFilter(o.Name, layers); layer != "" {
+			v.filters.own[o.Name] = layer
+		}
 	}
-	v.filters.query = query.Encode()
+	v.filters.query = v.filters.all.Encode()
 	return nil
 }
 

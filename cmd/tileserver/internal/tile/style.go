@@ -53,7 +53,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 	if err := v.filter(q, set); err != nil {
 		return err
 	}
-	how.filter = v.filters.query
+	how.filters = v.filters
 	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	a.Tag = s.styleTag(r, a, v, base, how, set, maps)
 	if _, live := v.colorFrom(how.color); live { // classes are of this moment
@@ -65,7 +65,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 // styling has the parameters of a style.
 type styling struct {
 	theme, lang, encoding string
-	filter                string // parameters of the tiles of points
+	filters               filters // of the tiles of points
 	names                 bool
 	color                 coloring
 	// fields are the properties that tiles of the coloured layer are asked for, if they lack its
@@ -76,7 +76,7 @@ type styling struct {
 func (s *Handlers) styleTag(r *http.Request, a web.Answer, v *view, base string, how styling, set *layerSet, maps []basemaps.Map) web.Tag {
 	h := s.ETagSeed.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names))
 	h = h.Bytes(how.color.layer).Bytes(how.color.property).Bytes(how.color.division).Bytes(how.color.scheme)
-	h = h.Bytes(how.encoding).Bytes(how.filter).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
+	h = h.Bytes(how.encoding).Bytes(how.filters.query).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
 	for i := range v.points[:v.singles] {
 		h = h.Number(v.points[i].ID())
 	}

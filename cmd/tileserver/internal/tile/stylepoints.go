@@ -61,7 +61,7 @@ func (p *palette) sources(set *layerSet, base string, how styling) map[string]st
 			file = with(file, fieldsParam.Name, fieldsText(how.fields))
 		}
 		if slices.ContainsFunc(list, func(name string) bool { return slices.Contains(set.points, name) }) {
-			file = withQuery(file, how.filter)
+			file = withQuery(file, how.filters.queryOf(list))
 		}
 		source.URL = base + "/tiles/" + escapeLayers(strings.Join(list, ",")) + file
 		all[id] = source

@@ -70,10 +70,17 @@ export function createWorkshop({ newCanvas, picture }) {
       return { bitmap, transfer: [bitmap] }
     },
 
-    /** The most specific region at a point of a tile, x and y as parts of its side: { type, id } or null. Types are coarse first. */
+    /**
+     * The most specific region at a point of a tile, x and y as parts of its side: { type, id } or null, of a coloured type also its name
+     * and value. Types are coarse first.
+     */
     under({ key, types, x, y }) {
       const at = ({ extent, regions }) => regions.find(({ path }) => inside(path, x * extent, y * extent))
-      return types.map(type => ({ type, id: at(tiles.get(key)?.get(type) ?? NOTHING)?.id })).findLast(({ id }) => id) ?? null
+      const [type, region] = types.map(type => [type, at(tiles.get(key)?.get(type) ?? NOTHING)]).findLast(([, region]) => region?.id) ?? []
+      if (!region) return null
+      const { id, name, properties } = region
+      if (legend?.layer !== type) return { type, id }
+      return { type, id, name, value: Object.hasOwn(properties, legend.property) ? properties[legend.property] : undefined }
     },
 
     /**

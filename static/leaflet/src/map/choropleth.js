@@ -25,15 +25,17 @@ export function createChoropleth({ rows, regions, points, show }) {
   let answer = null // the legend of the server
   let message = ''
   let theme = ''
+  let asking = '' // the parameters of the answer that is there or on its way
   let asked = new AbortController()
   const row = () => rows.find(({ type }) => type === wish?.layer)
+  const parameters = () => [...colourParameters(wish), ...row()?.filter ?? []]
   const column = () => row()?.columns.find(({ property }) => property === wish.property)
 
   async function update() {
     asked.abort()
     const { signal } = asked = new AbortController()
     theme = shownTheme()
-    const now = wish && await fetchLegend(wish.layer, colourParameters(wish), theme, { signal }).catch(error => ({ error }))
+    const now = wish && await fetchLegend(wish.layer, parameters(), theme, { signal }).catch(error => ({ error }))
     if (signal.aborted) return
     message = now?.error ? reason(now.error) : ''
     answer = message ? null : now
@@ -50,10 +52,12 @@ export function createChoropleth({ rows, regions, points, show }) {
     /** The name of the layer that is coloured, or undefined. */
     get layer() { return answer?.layer },
 
-    /** Colours the map as hash.js says it, or as usual for null. Resolves when it is known how. */
+    /** Colours the map as hash.js says it, or as usual for null, with classes of what passes the filters. Resolves when it is known how. */
     async set(colours) {
-      if (String(colourParameters(wish)) === String(colourParameters(colours))) return
       wish = colours
+      const next = String(parameters())
+      if (next === asking) return
+      asking = next
       for (const [one, from] of usual) one.from = one === row() ? one.least ?? from : from
       setNeutral(wish !== null, 'colours')
       await update()
@@ -79,6 +83,15 @@ export function createChoropleth({ rows, regions, points, show }) {
       if (type !== answer?.layer || !collection || Object.hasOwn(record, answer.property)) return record
       const { properties } = await collectionPoint(collectionPointPath(collection, id), options).catch(() => ({ properties: {} }))
       return { ...record, [answer.property]: properties[property] }
+    },
+
+    /** Whether what is coloured are regions. */
+    get ofRegions() { return answer !== null && row()?.role !== 'points' && row()?.on },
+
+    /** What a tip tells of a region with its value: its name, and the value with the colour of its class. */
+    tip({ name, value }) {
+      const rows = api.valueOf(answer?.layer, { [answer?.property]: value })
+      return [el('b', {}, el('bdi', {}, name)), ...rows.map(([words, valued]) => el('div', {}, el('small', {}, words), valued))]
     },
 
     /** Without the column that valueOf shows. */

@@ -19,6 +19,8 @@ export function legendRows({ classes, rest, missing }, kind) {
 export function valueText(value, kind) {
   if (value === undefined || value === null) return t('No value')
   if (typeof value === 'boolean' || kind === 'boolean') return String(value) === 'true' ? t('yes') : t('no')
+  // Classes of single values have numbers as texts.
+  if (kind === 'number' && typeof value === 'string' && Number.isFinite(Number(value || NaN))) value = Number(value)
   return typeof value === 'number' ? amounts([value], 12)(value) : displayText(value, 60)
 }
 

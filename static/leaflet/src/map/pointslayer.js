@@ -28,8 +28,10 @@ export const PointsLayer = Layer.extend({
     Util.setOptions(this, options)
     this._canvas = canvas({ pane: this.options.pane, padding: 0.2 })
     this._cache = new TileCache(async (key, signal) => {
-      const [type, , z, x, y, field] = key.split('/')
-      return shownPoints(await vectorTile([type], { z, x, y }, { signal, field: decodeURIComponent(field) }), type, { z: +z, x: +x, y: +y })
+      const [type, , z, x, y, field, filter] = key.split('/')
+      return shownPoints(await vectorTile([type], { z, x, y }, {
+        signal, field: decodeURIComponent(field), filter: JSON.parse(decodeURIComponent(filter)),
+      }), type, { z: +z, x: +x, y: +y })
     })
     this._held = []
     this._marks = new Map() // key → Mark
@@ -66,16 +68,21 @@ export const PointsLayer = Layer.extend({
     for (const mark of this._marks.values()) mark.setStyle(this._look(mark.options.shown))
   },
 
+  _keyOf(layer, { z, x, y }) {
+    const asked = [this._fieldOf(layer), JSON.stringify(layer.filter)].map(encodeURIComponent)
+    return [layer.type, layer.revision, z, x, y, ...asked].join('/')
+  },
+
   _fieldOf({ type }) {
     return type === this.options.legend?.layer ? this.options.field : ''
   },
 
-  /** The data tile that a tile of the map's grid shows of each collection that is on: { type, label, tile, field }. */
+  /** The data tile that a tile of the map's grid shows of each collection that is on: { type, label, tile, field, filter }. */
   source(tile) {
     const z = tileZoom(tile.z)
     const shift = 2 ** (tile.z - z)
     const source = { z, x: Math.floor(tile.x / shift), y: Math.floor(tile.y / shift) }
-    return this._on().map(layer => ({ type: layer.type, label: layer.label, tile: source, field: this._fieldOf(layer) }))
+    return this._layersOn().map(layer => ({ type: layer.type, label: layer.label, tile: source, field: this._fieldOf(layer), filter: layer.filter }))
   },
 
   /** What is drawn at a point of the map, { lat, lng }, or null: the nearest within reach, { layer, point }. */
@@ -107,8 +114,8 @@ export const PointsLayer = Layer.extend({
     const z = tileZoom(zoom)
     const { min, max } = this._map.getPixelBounds()
     const view = { min: min.subtract([AHEAD, AHEAD]), max: max.add([AHEAD, AHEAD]) }
-    const wanted = this._on().flatMap(layer => coveringTiles(view, zoom, z).map(tile => ({
-      layer, world: tile.world, ...this._cache.acquire([layer.type, layer.revision, tile.z, tile.x, tile.y, encodeURIComponent(this._fieldOf(layer))].join('/')),
+    const wanted = this._layersOn().flatMap(layer => coveringTiles(view, zoom, z).map(tile => ({
+      layer, world: tile.world, ...this._cache.acquire(this._keyOf(layer, tile)),
     })))
     this._held = held(wanted, this._held)
     const results = await Promise.allSettled(wanted.map(({ promise }) => promise))
@@ -127,7 +134,8 @@ export const PointsLayer = Layer.extend({
     else this.fire('pointsshown')
   },
 
-  _on() {
+  // Not _on, by which Leaflet adds listeners.
+  _layersOn() {
     return this.options.collections.filter(layer => layer.on)
   },
 

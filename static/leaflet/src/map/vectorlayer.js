@@ -112,15 +112,16 @@ export const VectorLayer = FineGrid.extend({
     for (const drawing of this._drawn.values()) this._paint(drawing, drawing.painted ? { unless: drawing.painted.marked } : {})
   },
 
-  /** The most specific region that is drawn at a point of the map, { lat, lng }: the promise of { type, id } or null. */
-  async under(latlng) {
+  /** The most specific region that is drawn at a point of the map, { lat, lng }, or that of one type: what workshop.js promises, or null. */
+  async under(latlng, of) {
     const { x, y } = this._map.project(latlng, this._tileZoom).divideBy(TILE_SIZE)
     const [column, row] = [Math.floor(x), Math.floor(y)]
     const here = { z: this._tileZoom, x: wrapColumn(column, this._tileZoom), y: row }
     const drawing = [...this._drawn.values()].find(({ coords }) => coords.z === here.z && coords.x === here.x && coords.y === here.y)
     const { key, view, types } = drawing?.source ?? {}
     return key ? this.options.studio.call('under', {
-      key, types: areas(types).map(({ type }) => type), x: (x - column + view.offsetX) / view.scale, y: (y - row + view.offsetY) / view.scale,
+      key, types: areas(types).map(({ type }) => type).filter(type => !of || type === of),
+      x: (x - column + view.offsetX) / view.scale, y: (y - row + view.offsetY) / view.scale,
     }) : null
   },
 

@@ -1,5 +1,6 @@
 // What is open on the card: one answer at a time, named in the permalink so that it can be opened again.
 import { createAddressLookup, ME } from './address.js'
+import { createArea } from './area.js'
 import { note } from './card.js'
 import { devicePosition } from './device.js'
 import { distance } from '../words/format.js'
@@ -13,13 +14,14 @@ import { t } from '../words/words.js'
 
 /**
  * The answers a reader can open. view is the map's, select highlights a region of it, and offer(regions) is what the
- * card of a point says of its regions; showType(type) switches a region type on; colours (choropleth.js) tells the values that the map shows. A new question ends the one before.
+ * card of a point says of its regions; showType(type) switches a region type on; rows() are those of the layer switch, and toggled(on) is called when an area begins or ends to be drawn; colours (choropleth.js) tells the values that the map shows. A new question ends the one before.
  */
-export function createAnswers({ card, view, types, permalink, select, offer, showType, announce, colours }) {
+export function createAnswers({ card, view, types, permalink, select, offer, showType, announce, colours, rows, toggled }) {
   const { map, pin, mark, flyToPoint, flyToBox } = view
   let latest = new AbortController()
   function signal() {
     latest.abort()
+    area.leave()
     mark(null)
     latest = new AbortController()
     return latest.signal
@@ -31,6 +33,10 @@ export function createAnswers({ card, view, types, permalink, select, offer, sho
   const lookup = createAddressLookup({ ...parts, flyToPoint, flyToBox, zoom: view.zoom })
   const own = createOwnPoint({ ...parts, zoom: () => map.getZoom() })
   const region = createRegionCard({ ...parts, offer, flyToBox })
+  const area = createArea({
+    ...parts, map, permalink, rows, toggled,
+    own: shown => api.own(shown), place: place => api.place(place), region: selection => api.name(selection, true),
+  })
   const step = selection => permalink.set({ select: selection }, { step: true })
 
   // The card must not cover what was asked about; its height is known once the answer has come.
@@ -74,9 +80,9 @@ export function createAnswers({ card, view, types, permalink, select, offer, sho
     },
 
     /** What a name on the map is of: a selection as the permalink has it. */
-    name(selection) {
+    name(selection, moving = false) {
       step(selection)
-      api.open(selection)
+      api.open(selection, moving)
     },
 
     /** A place of which everything is known. */
@@ -115,7 +121,9 @@ export function createAnswers({ card, view, types, permalink, select, offer, sho
 
     /** Opens what a permalink names; moving says whether the map goes there too. */
     open(selection, moving = false) {
-      if (!selection) {
+      area.outline()
+      if (!selection && permalink.state.polygon) area.show()
+      else if (!selection) {
         signal()
         pin(null)
         select(null)
@@ -128,11 +136,16 @@ export function createAnswers({ card, view, types, permalink, select, offer, sho
 
     /** After the card was closed by the reader. */
     closed() {
+      const again = area.closed()
       signal()
       pin(null)
       select(null)
       step(null)
+      if (again) area.show()
     },
+
+    /** The area that the reader draws. */
+    area,
   }
   return api
 }

@@ -55,7 +55,7 @@ export function createColourPicker(fieldset, rows, changed) {
     method.value = bounds ? now.classes : name
     count.value = number
     scheme.value = now.scheme
-    const numbers = !['text', 'boolean'].includes(pairs[at]?.kind)
+    const numbers = !['text', 'time', 'boolean'].includes(pairs[at]?.kind)
     rowsOfNumbers[0].hidden = !numbers
     rowsOfNumbers[1].hidden = !numbers || bounds || name === 'unique'
   }

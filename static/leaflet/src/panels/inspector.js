@@ -180,6 +180,6 @@ export function tileRequests(tile, { regions, places, points }) {
     list.push({ name: t('Regions'), path: vectorTilePath(source.types, source.tile, source.field), tile: source.tile.z < tile.z ? source.tile : undefined })
   }
   if (places) list.push({ name: t('Places'), path: placeTilePath(tile) })
-  for (const { type, label, tile: from, field } of points?.source(tile) ?? []) list.push({ name: label, path: vectorTilePath([type], from, field), tile: from.z < tile.z ? from : undefined })
+  for (const { type, label, tile: from, field, filter } of points?.source(tile) ?? []) list.push({ name: label, path: vectorTilePath([type], from, field, filter), tile: from.z < tile.z ? from : undefined })
   return list
 }

@@ -6,8 +6,9 @@ import { t } from '../words/words.js'
  * Fills the fieldset with the types and keeps each type's `on` in step with its box. changed(type) is called after a
  * change; of what is returned, tellZoom tells the list the map's zoom, to mark what only shows closer in, turnOn(type)
  * switches one on as its box does, and show brings the boxes in step with the types after these were changed.
+ * more(type) are elements that stand behind a type.
  */
-export function createLayerSwitch(fieldset, types, changed) {
+export function createLayerSwitch(fieldset, types, changed, more = () => []) {
   const rows = types.map(type => {
     const box = el('input', { type: 'checkbox', checked: type.on, value: type.type })
     const note = el('small', {})
@@ -17,7 +18,10 @@ export function createLayerSwitch(fieldset, types, changed) {
     })
     return { type, box, note, row: el('label', {}, box, swatch(type), el('span', {}, type.label), note) }
   })
-  fieldset.append(...rows.map(({ row }) => row))
+  fieldset.append(...rows.map(({ type, row }) => {
+    const parts = more(type)
+    return parts.length > 0 ? el('div', { class: 'with-filter' }, row, ...parts) : row
+  }))
   return {
     tellZoom(zoom) {
       for (const { type, note, row } of rows) {

@@ -45,7 +45,7 @@ export function createOwnPoint({ card, pin, select, zoom, signal, announce, colo
     pin(point)
     card.show({ kicker: layer.label, title: t('{count} points', { count: point.count }) }, list)
     try {
-      const { points } = await clusterPoints(layer.name, point.cluster, Math.min(point.count, MOST), { signal: question })
+      const { points } = await clusterPoints(layer, point.cluster, Math.min(point.count, MOST), { signal: question })
       fill(list, ...points.map(({ id, lat, lon, properties }) => el('li', {}, el('button', {
         type: 'button', onclick: () => ofPoint(layer, { id, lat, lon, properties: [] }),
       }, el('bdi', { class: 'place-name' }, displayText(properties?.name) || displayText(id))))))

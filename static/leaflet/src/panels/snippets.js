@@ -1,4 +1,5 @@
 // What other programs need to draw this map: pages to paste for map libraries, lines for QGIS, a frame.
+import { queryOf } from '../server/api.js'
 import { colourParameters } from '../hash.js'
 import { frameOf } from './share.js'
 import { themes } from '../tokens.js'
@@ -13,16 +14,18 @@ const OPENLAYERS = `${CDN}/ol@10.11.0`
 /**
  * The snippets for a view: [{ id, name, text }]. base is the service's address, lat and lon
  * are degrees, zoom is of tiles of 256 pixels, layers the types that are on, colours the column that these show, as hash.js has it, or
- * null, theme the name of the map's colours.
+ * null, filters those of collections, theme the name of the map's colours.
  */
-export function snippets({ base, lat, lon, zoom, layers, colours = null, theme }) {
+export function snippets({ base, lat, lon, zoom, layers, colours = null, filters = [], theme }) {
   const list = layers.length > 0 ? layers.map(encodeURIComponent).join(',').replaceAll('%3A', ':') : 'all'
   const shown = colourParameters(colours)
+  const query = queryOf(filters)
+  const also = query && `&${query}`
   const at = {
-    lat, lon, zoom, list, theme,
-    style: `${base}style.json?layers=${list}${shown.map(([name, value]) => `&${name}=${encodeURIComponent(value)}`).join('')}&theme=${theme}`, vector: `${base}tiles/${list}.json`, pictures: `${base}tiles/${list}.png.json?theme=${theme}`,
+    lat, lon, zoom, list, theme, also,
+    style: `${base}style.json?layers=${list}${shown.map(([name, value]) => `&${name}=${encodeURIComponent(value)}`).join('')}&theme=${theme}${also}`, vector: `${base}tiles/${list}.json${query && `?${query}`}`, pictures: `${base}tiles/${list}.png.json?theme=${theme}${also}`,
   }
-  const frame = frameOf({ center: `${lat},${lon}`, zoom: String(zoom), layers: [...layers, ...theme.startsWith('political') ? [] : ['neutral']].join(','), ...Object.fromEntries(shown), theme: theme.endsWith('dark') ? 'dark' : 'light' }, base)
+  const frame = frameOf({ center: `${lat},${lon}`, zoom: String(zoom), layers: [...layers, ...theme.startsWith('political') ? [] : ['neutral']].join(','), ...Object.fromEntries([...shown, ...filters]), theme: theme.endsWith('dark') ? 'dark' : 'light' }, base)
   return [
     { id: 'maplibre', name: 'MapLibre GL', text: maplibre(at) },
     { id: 'leaflet-vector', name: 'Leaflet vector', text: leafletVector(at) },
@@ -126,16 +129,16 @@ const openlayers = ({ lat, lon, zoom, vector, theme }) => {
 }
 
 // The words are those of QGIS's own windows.
-const qgis = ({ list, style, theme }, base) => `Layer > Add Layer > Add Vector Tile Layer… > New > New Generic Connection…
+const qgis = ({ list, style, theme, also }, base) => `Layer > Add Layer > Add Vector Tile Layer… > New > New Generic Connection…
 Name: Quadrille
-Source URL: ${base}tiles/${list}/{z}/{x}/{y}.mvt
+Source URL: ${base}tiles/${list}/{z}/{x}/{y}.mvt${also.replace('&', '?')}
 Min. Zoom Level: 0
 Max. Zoom Level: 13
 Style URL: ${style}
 
 XYZ Tiles > New Connection…
 Name: Quadrille ${theme}
-URL: ${base}tiles/${list}/{z}/{x}/{y}@2x.png?theme=${theme}
+URL: ${base}tiles/${list}/{z}/{x}/{y}@2x.png?theme=${theme}${also}
 Min. Zoom Level: 0
 Max. Zoom Level: 13
 Tile Resolution: High (512x512 / 192 DPI)

@@ -13,7 +13,7 @@ const advice = {
 const PAGE = t('Save this as an HTML file and open it: it shows the layers of this map where you look now.')
 
 /**
- * Returns a function that opens the dialog with the snippets for what shown() says the map shows: { lat, lon, zoom, layers, colours, theme }. The tab
+ * Returns a function that opens the dialog with the snippets for what shown() says the map shows: { lat, lon, zoom, layers, colours, filters, theme }. The tab
  * that was open last is open again.
  */
 export function createUse(dialog, { shown, announce }) {

@@ -68,10 +68,11 @@ export function retrySeconds(header, now = Date.now()) {
   return seconds > 0 && seconds < 1e6 ? Math.ceil(seconds) : 0
 }
 
-async function request(path, { signal, accept, cache = 'default' }) {
+async function request(path, { signal, accept, cache = 'default', body }) {
   let response
   try {
-    response = await fetch(absolute(path), { signal, cache, headers: { accept } })
+    const posted = body && { method: 'POST', body: JSON.stringify(body) }
+    response = await fetch(absolute(path), { signal, cache, headers: { accept, ...body && { 'content-type': 'application/geo+json' } }, ...posted })
   } catch (cause) {
     if (signal?.aborted) throw cause
     throw new ApiError(t('The server cannot be reached. Check the connection and try again.'), { cause })
@@ -97,8 +98,8 @@ async function parse(response, signal, isAnswer) {
   throw new ApiError(UNREADABLE)
 }
 
-async function json(path, isAnswer, { signal } = {}) {
-  return parse(await request(path, { signal, accept: 'application/json, application/problem+json;q=0.5' }), signal, isAnswer)
+async function json(path, isAnswer, { signal, body } = {}) {
+  return parse(await request(path, { signal, body, accept: 'application/json, application/problem+json;q=0.5' }), signal, isAnswer)
 }
 
 /** Whether an answer has a position. */
@@ -126,8 +127,19 @@ export function collectionPointPath(name, id) {
 }
 
 /** The points in a cluster of a collection, at most so many: { points }. */
-export const clusterPoints = (name, cluster, limit, options) =>
-  json(`points/${segment(name)}/cluster/${segment(cluster)}?limit=${limit}`, ({ points }) => Array.isArray(points) && points.every(isPosition), options)
+export const clusterPoints = ({ name, filter }, cluster, limit, options) =>
+  json(`points/${segment(name)}/cluster/${segment(cluster)}?${queryOf([['limit', limit], ...filter])}`, ({ points }) => Array.isArray(points) && points.every(isPosition), options)
+
+/** An area, [[lon, lat]], as GeoJSON. */
+export const areaOf = polygon => ({ type: 'Polygon', coordinates: [[...polygon, polygon[0]]] })
+
+/** A question about an area, or about a whole layer for null: path is "points/shops/count" or such, query its parameters, [name, value]. */
+export const inArea = (path, polygon, query, isAnswer, options) =>
+  json(`${path}?${queryOf(query)}`, isAnswer, { ...options, body: polygon && areaOf(polygon) })
+
+/** Parameters, [name, value], as an address has them; those without a value are left out, unless they are filters. */
+export const queryOf = pairs => pairs.filter(([name, value]) => value !== undefined && (value !== '' || name.includes('.')))
+  .map(([name, value]) => `${segment(name)}=${segment(String(value))}`).join('&')
 
 export const regionPath = (type, id) => `regions/${segment(type)}/${segment(id)}`
 export const region = (type, id, options) => json(regionPath(type, id), ({ id }) => typeof id === 'string', options)
@@ -163,7 +175,7 @@ export const address = (ip, options) => json(addressPath(ip), ({ ip }) => typeof
 
 /** What the colours of a layer mean, { classes, rest, missing, … }, in the theme "light" or "dark"; parameters are [name, value]. */
 export async function legend(layer, parameters, theme, options) {
-  const query = [['layers', layer], ...parameters, ['theme', theme], ['names', 'false']].map(([name, value]) => `${name}=${segment(value)}`).join('&')
+  const query = queryOf([['layers', layer], ...parameters, ['theme', theme], ['names', 'false']])
   const style = await json(`style.json?${query}`, ({ metadata }) => Array.isArray(metadata?.[LEGEND]?.classes), options)
   return style.metadata[LEGEND]
 }
@@ -177,7 +189,10 @@ const LEGEND = 'quadrille:legend'
 // Names of places in the reader's language, beside those of the data.
 const inNames = askedLanguage(nameLanguages) && `?names=${askedLanguage(nameLanguages)}`
 export const placeTilePath = ({ z, x, y }) => `tiles/places/${z}/${x}/${y}.geojson${inNames}`
-export const vectorTilePath = (types, { z, x, y }, field = '') => `tiles/${types.map(segment).join(',')}/${z}/${x}/${y}.mvt${field && `?fields=${segment(field)}`}`
+export function vectorTilePath(types, { z, x, y }, field = '', filter = []) {
+  const query = queryOf([['fields', field], ...filter])
+  return `tiles/${types.map(segment).join(',')}/${z}/${x}/${y}.mvt${query && `?${query}`}`
+}
 
 /** Has the bytes of a tile of places read, GeoJSON or nothing for an empty tile; read resolves to false where they are neither. */
 export async function placeTile(tile, read, signal) {
@@ -185,9 +200,9 @@ export async function placeTile(tile, read, signal) {
   if (!await read(bytes)) throw new ApiError(UNREADABLE)
 }
 
-/** The bytes of a vector tile of the given region types; empty for an empty tile. field is a property that it has in place of the usual ones, or ''. */
-export async function vectorTile(types, tile, { signal, field } = {}) {
-  return whole(await tileRequest(vectorTilePath(types, tile, field), REGIONS_AS, signal), 'arrayBuffer', signal)
+/** The bytes of a vector tile of the given region types; empty for an empty tile. field is a property that it has in place of the usual ones, or '', filter what its points pass, [name, value]. */
+export async function vectorTile(types, tile, { signal, field, filter } = {}) {
+  return whole(await tileRequest(vectorTilePath(types, tile, field, filter), REGIONS_AS, signal), 'arrayBuffer', signal)
 }
 
 // The body as what a method of the answer makes of it.

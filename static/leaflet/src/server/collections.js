@@ -11,15 +11,16 @@ const COLOURS = 6 // that every theme has for collections
 const IN_TILES = 20 // properties that tiles have without being asked; of more they may have others
 
 /**
- * The collections of the service's list as rows of the layer switch: { type, label, role, from, on, columns, name, live, colour, revision }.
- * Private ones are not for the map, nor are those that cannot be read. revision counts how often a live one has changed.
+ * The collections of the service's list as rows of the layer switch: { type, label, role, from, on, columns, name, live, colour, revision, filter }.
+ * Private ones are not for the map, nor are those that cannot be read. revision counts how often a live one has changed,
+ * filter is what its points pass, [name, value], as tiles and lists take it.
  */
 export function collectionLayers(answer) {
   const list = Array.isArray(answer?.collections) ? answer.collections : []
   return list.filter(one => typeof one?.name === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(one.name) && !one.private && !(one.state && one.points === undefined))
     .slice(0, MOST).map(({ name, title: given, live, schema }, i) => ({
       type: `points:${name}`, label: displayText(given, 40) || title(name), role: 'points', from: 0, on: i < MOST_ON, columns: columnsOfPoints(schema),
-      name, live: live === true, colour: i % COLOURS, revision: 0,
+      name, live: live === true, colour: i % COLOURS, revision: 0, filter: [],
     }))
 }
 

@@ -2,12 +2,12 @@
 
 const MOST = 200 // of a layer
 const kinds = new Map(Object.entries({
-  number: 'number', integer: 'number', any: 'number', mixed: 'number', text: 'text', time: 'text', string: 'text', boolean: 'boolean',
+  number: 'number', integer: 'number', any: 'number', mixed: 'number', text: 'text', time: 'time', string: 'text', boolean: 'boolean',
 }))
 
 /**
  * The columns among pairs of a property and its type, as TileJSON, JSON schema or the list of collections call it: { property, kind, usual },
- * kind being "number", "text" or "boolean". usual is whether tiles have them without being asked, except are properties that are none.
+ * kind being "number", "text", "time" or "boolean". usual is whether tiles have them without being asked, except are properties that are none.
  */
 export function columnsOf(pairs, usual, except) {
   return pairs.map(([property, type]) => ({ property, kind: kinds.get(String(type).toLowerCase()), usual }))

@@ -1,8 +1,7 @@
 // Words and figures for people. Everything here is a pure function of its arguments and the reader's languages.
 import { displayText } from './text.js'
-import { language, locale, nameLanguages, t } from './words.js'
+import { language, locale, nameLanguages, number, t } from './words.js'
 
-const number = new Intl.NumberFormat(locale)
 const oneDecimal = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
 const unit = (name, digits = 0) => new Intl.NumberFormat(locale, { style: 'unit', unit: name, maximumFractionDigits: digits })
 const metre = unit('meter')
@@ -16,6 +15,14 @@ export function distance(metres) {
   if (metres < 995) return metre.format(metres < 100 ? Math.round(metres) : Math.round(metres / 10) * 10)
   const km = metres / 1000
   return km < 10 ? shortKilometre.format(km) : kilometre.format(Math.round(km))
+}
+
+/** A size in square metres as words: "850 m²", "1.2 km²", "41,285 km²". Empty for what is none. */
+export function landSize(metres) {
+  if (!(metres >= 0)) return ''
+  const km = metres / 1e6
+  if (km < 0.1) return `${number.format(Math.round(metres))} m²`
+  return `${km < 100 ? oneDecimal.format(km) : number.format(Math.round(km))} km²`
 }
 
 /** "47.377° N, 8.542° E", with as many decimals as asked for. */

@@ -45,11 +45,12 @@ export const locale = language === 'en' ? 'en-GB' : preferredTag()
 export const direction = language === 'ar' ? 'rtl' : 'ltr'
 
 const plurals = new Intl.PluralRules(locale)
-const number = new Intl.NumberFormat(locale)
+/** How numbers are written. */
+export const number = new Intl.NumberFormat(locale)
 
 // What English says differently for one thing; the other languages' files hold all their forms.
 const ones = {
-  '{count} points': '{count} point', '{count} more places': '{count} more place', '{count} people': '{count} person',
+  '{count} points': '{count} point', '{count} corners': '{count} corner', '{count} more places': '{count} more place', '{count} people': '{count} person',
   '{count} seconds': '{count} second', '{count} minutes': '{count} minute', '{count} hours': '{count} hour',
 }
 
