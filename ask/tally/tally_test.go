@@ -118,10 +118,14 @@ type property struct {
 
 var properties = []property{
 	{"kind", feature.Text, []string{"", "null", `"cafe"`, `"bar"`, `"Zoo"`, `"NaN"`, `"10"`, `""`}},
-	{"seats", feature.Number, []string{"", "null", "0", "3", "3.0", "30e-1", "-7", "12345678901", "9223372036854775807", "-9223372036854775808"}},
+	{"seats", feature.Number, []string{
+		"", "null", "0", "3", "3.0", "30e-1", "-7", "12345678901", "9223372036854775807", "-9223372036854775808",
+	}},
 	{"price", feature.Number, []string{"", "null", "1.5", "-0.25", "2", "1e300", "-1e300", "0.1", "1e-300"}},
 	{"mixed", feature.Any, []string{"", "null", `"NaN"`, `"7"`, "7", "7.0", "true", "[1,2]", "[1, 2.0]", `{"a":1}`, "2.5"}},
-	{"since", feature.Time, []string{"", "null", `"2020-01-01"`, `"2020-01-01T00:00:00Z"`, `"2020-01-01T01:00:00+01:00"`, `"1999-12-31T23:59:59.5Z"`}},
+	{"since", feature.Time, []string{
+		"", "null", `"2020-01-01"`, `"2020-01-01T00:00:00Z"`, `"2020-01-01T01:00:00+01:00"`, `"1999-12-31T23:59:59.5Z"`,
+	}},
 }
 
 // member is a point with the values of its properties, decoded without help of the program.
@@ -331,7 +335,8 @@ func TestAgainstReference(t *testing.T) {
 		if rapid.Bool().Draw(rt, "boxed") { // in a box that may cross 180 degrees, and pass a filter
 			in := quadkey.Box{South: -10.5, North: 50, West: float64(rapid.IntRange(-180, 179).Draw(rt, "west")), East: 5}
 			q.In = feature.Box(in)
-			q.Filter = must.Get(feature.ParseFilter(collection.Info().Schema, []feature.Term{{Name: "seats", Op: "gte", Values: []string{"0"}}})).In(rt)
+			terms := []feature.Term{{Name: "seats", Op: "gte", Values: []string{"0"}}}
+			q.Filter = must.Get(feature.ParseFilter(collection.Info().Schema, terms)).In(rt)
 			list = slices.DeleteFunc(list, func(m member) bool {
 				lon := m.at.Lon > in.West && m.at.Lon < in.East || in.West > in.East && (m.at.Lon > in.West || m.at.Lon < in.East)
 				seats, ok := m.values["seats"].(json.Number)
