@@ -11,6 +11,7 @@ import (
 
 // These parameters are only for the endpoints of this package.
 var (
+	fCount                 = ogcapi.FormatParam(listing.CountFormDoc, countFormats)
 	fDocumentParam         = ogcapi.FormatParam("The format, instead of by `Accept`.", ogcapi.DocumentFormats)
 	featureCollectionParam = endpoint.DescribedParam(endpoint.InPath, "collectionId",
 		"A region type, `places`, `airports`, `stations` or `points:name`.",
@@ -147,8 +148,22 @@ func (s *Handlers) itemEndpoints() []endpoint.Endpoint {
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
 		},
 		{
+			Path: "/ogc/collections/{collectionId}/count",
+			ID:   "getOGCCount", Tag: "ogc", Rank: 8,
+			Summary: "How many features of a collection there are",
+			Doc: "Those that pass the filters of `items`. With `by` of each group, with `sum`, `mean`, `min`, `max` and `distinct` what is " +
+				"asked of their properties, as `/NAME/count` has them. Regions are grouped by properties alone.",
+			Params: slices.Concat([]endpoint.Param{
+				featureCollectionParam, bboxParam, datetimeParam, filterParam, filterLangParam, filterCRSParam, bboxCRSParam, filtersParam,
+			}, listing.TallyParams(), []endpoint.Param{fCount}),
+			TakesFilters: true,
+			Handle:       s.getCount, Cost: endpoint.Heavy,
+			Answers: listing.CountContent, CachePolicy: endpoint.CacheVaries,
+			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing", "unknown-layer", "search-too-wide"},
+		},
+		{
 			Path: "/ogc/collections/{collectionId}/items/{featureId}",
-			ID:   "getOGCItem", Tag: "ogc", Rank: 8,
+			ID:   "getOGCItem", Tag: "ogc", Rank: 9,
 			Summary: "One feature",
 			Params:  []endpoint.Param{featureCollectionParam, featureIDParam, crsParam, listing.Properties, listing.SkipGeometry, s.fFeatures},
 			Handle:  s.getItem, Cost: endpoint.Heavy,
