@@ -248,10 +248,11 @@ type CountFeatures struct {
 // CountFeature is a group of features as GeoJSON.
 type CountFeature struct {
 	ID string `json:"id,omitempty" doc:"Of the tile or the region, if it is the only group."`
-	Feature[*struct {
+	Feature[any, map[string]any]
+	Geometry *struct {
 		Type        string `json:"type" schema:"enum=Polygon|MultiPolygon"`
 		Coordinates []any  `json:"coordinates"`
-	}, map[string]any]
+	} `json:"geometry" schema:"type=object|null"`
 	BBox []float64 `json:"bbox,omitempty" schema:"minItems=4,maxItems=4"`
 }
 

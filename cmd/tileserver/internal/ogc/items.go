@@ -50,7 +50,7 @@ var errOffset = endpoint.Refuse(endpoint.ErrParameter, "offset",
 	"Leave offset out and follow the links next: what the filter or the box lets through is too far apart to be counted again.")
 
 var errUnasked = endpoint.Refuse(endpoint.ErrParameter, "",
-	"Leave out bbox, datetime and geometries of the filter, or give a polygon in place of lines and distances: this collection cannot be asked by them.")
+	"Leave out bbox, datetime and geometries of the filter: this collection cannot be asked by them.")
 
 var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter",
 	"Put the box that most features must meet into bbox: the filter has several geometries, and one is met by too many features.")
