@@ -76,7 +76,15 @@ type Filter struct {
 
 // Parse reads a filter. Its error is a [*SyntaxError].
 func Parse(text string) (*Filter, error) {
-	p, test, err := parse(text)
+	if err := check(text); err != nil {
+		return nil, err
+	}
+	return finish(&parser{lexer: lexer{input: text}})
+}
+
+// finish reads the filter of a parser.
+func finish(p *parser) (*Filter, error) {
+	test, err := p.filter()
 	if err != nil {
 		return nil, err
 	}

@@ -229,7 +229,8 @@ func (l *list) count() endpoint.Endpoint {
 	}
 	e.Answers = listing.CountContent
 	e.Problems = append(e.Problems, "unknown-layer", "region-not-found", "search-too-wide")
-	l.filtered(&e, false, []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.DrawnPolygon, listing.DrawnRadius}, append(listing.TallyParams(), listing.CountForm))
+	in := []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.DrawnPolygon, listing.DrawnRadius}
+	l.filtered(&e, false, in, append(listing.TallyParams(), listing.CountForm))
 	return e
 }
 

@@ -49,8 +49,8 @@ func measureParam(op, doc string) *endpoint.Value[[]string] {
 var CountForm = endpoint.Word("format", CountFormDoc, "json", "csv", "geojson").WithDefault("json")
 
 // CountFormDoc describes the forms.
-const CountFormDoc = "Form of the answer: csv is a table of the groups; geojson has a Feature for each, with the tile or the region of the " +
-	"first group that is one, as whole as lists of regions have it. From 16 MiB on, which `without_geometry` counts, they have none."
+const CountFormDoc = "Form of the answer: csv is a table of the groups; geojson has a Feature for each, with the tile or the region of " +
+	"the first group that is one, as whole as lists of regions have it. From 16 MiB on, which `without_geometry` counts, they have none."
 
 // CountFormats has the forms by their names.
 var CountFormats = map[string]web.Format{"json": web.FormatJSON, "csv": web.FormatCSV, "geojson": web.FormatGeoJSON}
@@ -284,7 +284,8 @@ func (t *Tally) noProperty(parameter, name string) error {
 	for i := range t.of {
 		layers = append(layers, Filtered{Name: t.of[i].Name, Schema: t.of[i].LayerInfo.Schema})
 	}
-	return endpoint.Refuse(endpoint.ErrParameter, parameter, "There is no property "+endpoint.Printable(name)+": "+PropertyNames(layers, t.listed))
+	return endpoint.Refuse(endpoint.ErrParameter, parameter,
+		"There is no property "+endpoint.Printable(name)+": "+PropertyNames(layers, t.listed))
 }
 
 // append appends the members of an answer that tell the groups and measures.
@@ -336,7 +337,9 @@ const maxOutlines = 16 << 20
 
 // appendFeatures appends the groups as a FeatureCollection, whose first members are head. The first grouping by areas
 // gives the geometries, and the ids if it is the only grouping.
-func (t *Tally) appendFeatures(ctx context.Context, dst, head []byte, all *feature.Totals, step func(context.Context) error) ([]byte, error) {
+func (t *Tally) appendFeatures(
+	ctx context.Context, dst, head []byte, all *feature.Totals, step func(context.Context) error,
+) ([]byte, error) {
 	head = append(t.appendRest(head, all), ',')
 	l := List{Spec: &Spec{}, Format: GeoJSON, Writer: feature.Writer{GeoJSON: true, WithBounds: true}, FirstMembers: string(head)}
 	drawn := slices.IndexFunc(t.By, func(g feature.Grouping) bool { _, ok := g.Place.(feature.OutlinedPlacer); return ok })

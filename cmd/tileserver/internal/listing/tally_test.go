@@ -17,7 +17,9 @@ import (
 func TestOutlinesAreBounded(t *testing.T) {
 	m := &layertest.Memory{}
 	for i := range maxGroups + 10 {
-		m.List = append(m.List, feature.Feature{ID: fmt.Sprint(i), Position: quadkey.Position{Lat: float64(i/500) * 0.01, Lon: float64(i%500) * 0.01}})
+		m.List = append(m.List, feature.Feature{
+			ID: fmt.Sprint(i), Position: quadkey.Position{Lat: float64(i/500) * 0.01, Lon: float64(i%500) * 0.01},
+		})
 	}
 	tally := Tally{
 		Tally: feature.Tally{By: []feature.Grouping{{Place: feature.TilePlacer(quadkey.MaxZoom)}}}, columns: []string{"tile"}, limit: maxGroups,

@@ -28,9 +28,10 @@ var (
 			"it; live collections with a history answer as they were at its end. Other features have no time, and pass.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 100}, nil)
 	filterParam = endpoint.Text("filter", cql2.MaxBytes,
-		"A filter as CQL2 text: comparisons, `AND`, `OR`, `NOT`, `LIKE`, `IN`, `BETWEEN`, `IS NULL`, "+
+		"A filter as CQL2 text or, with `filter-lang=cql2-json`, as CQL2 JSON: "+
+			"comparisons, `AND`, `OR`, `NOT`, `LIKE`, `IN`, `BETWEEN`, `IS NULL`, "+
 			"`S_INTERSECTS(geometry, BBOX(…))`, `S_DISJOINT`, `S_WITHIN` and `S_DWITHIN` with geometries in WKT, and `A_CONTAINS`, `A_CONTAINEDBY`, `A_EQUALS`, `A_OVERLAPS` of lists. At most 10,000 bytes.").WithExample("population > 1000000 AND country IN ('CH', 'FR')")
-	filterLangParam = endpoint.Word("filter-lang", "The language of `filter`.", "cql2-text").WithDefault("cql2-text")
+	filterLangParam = endpoint.Word("filter-lang", "The language of `filter`: text, or an object.", "cql2-text", "cql2-json").WithDefault("cql2-text")
 	filterCRSParam  = systemParam("filter-crs", "The coordinate reference system of geometries in `filter`.", []string{crs84.uri})
 	crsParam        = systemParam("crs", "The coordinate reference system of the answer.", systemIDs)
 	bboxCRSParam    = systemParam("bbox-crs", "The coordinate reference system of `bbox`.", systemIDs)

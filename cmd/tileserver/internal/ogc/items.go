@@ -134,7 +134,6 @@ func (a *question) readFilters(q *endpoint.Params, c *collection) error {
 			lasting = &span{when, c.first, c.last, nil}
 		}
 	}
-	filterLangParam.Of(q)
 	if filterCRSParam.Of(q) != crs84 {
 		q.Refuse("filter-crs", "Write the geometries of the filter in CRS84, longitude before latitude, and leave filter-crs out.")
 	}
@@ -165,7 +164,11 @@ func (a *question) readFilters(q *endpoint.Params, c *collection) error {
 // must pass all filters. Errors are in q.Err.
 func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
 	if filterParam.Given(q) {
-		f, err := cql2.Parse(filterParam.Of(q))
+		parse := cql2.Parse
+		if filterLangParam.Of(q) == "cql2-json" {
+			parse = cql2.ParseJSON
+		}
+		f, err := parse(filterParam.Of(q))
 		if err != nil && q.Err == nil {
 			q.Refuse("filter", sentence(err))
 		}

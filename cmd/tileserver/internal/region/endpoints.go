@@ -55,7 +55,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Doc: "In a box are those that meet it, if only at its edge. In a tile, a region or a polygon are those that share ground with " +
 				"it: a region is in itself, " +
 				"and a neighbour is not, unless two sources draw their border differently. A line is in it if it has a point " +
-				"inside. With `radius` are those within that distance of the polygon, the line or the position, to two millimetres. Forms other than `json` have their borders, whole; a page ends early where these are long.",
+				"inside. With `radius` are those within that distance of the polygon, the line or the position, to two millimetres. " +
+				"Forms other than `json` have their borders, whole; a page ends early where these are long.",
 			Params: []endpoint.Param{
 				boxParam,
 				endpoint.Tile,
