@@ -20,7 +20,7 @@ func ParseJSON(text string) (*Filter, error) {
 	r.UseNumber()
 	root, err := r.value(0)
 	if err == nil {
-		if _, end := r.Token(); end != io.EOF {
+		if _, end := r.Token(); !errors.Is(end, io.EOF) {
 			err = refuse(int(r.InputOffset()), "something follows the filter; end it with the object")
 		}
 	}
