@@ -1,5 +1,5 @@
 // Package cql2 reads filters of features in CQL2 text or CQL2 JSON (OGC 21-065) and tests which features pass
-// them. Parse describes text; ParseJSON reads the same as JSON. Parse understands the syntax that the simple filters of OGC API Features, part 3, need:
+// them. It understands the syntax that the simple filters of OGC API Features, part 3, need, here as text:
 //
 //	name = 'Oak' AND (height >= 10 OR closed = FALSE)
 //	CASEI(name) LIKE CASEI('o%') AND kind NOT IN ('shrub', 'hedge')

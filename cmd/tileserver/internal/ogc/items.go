@@ -163,11 +163,11 @@ func (a *question) readFilters(q *endpoint.Params, c *collection) error {
 // readFilters reads the parameter filter and the parameters with the names of properties. A feature
 // must pass all filters. Errors are in q.Err.
 func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
+	parse := cql2.Parse
+	if filterLangParam.Of(q) == "cql2-json" {
+		parse = cql2.ParseJSON
+	}
 	if filterParam.Given(q) {
-		parse := cql2.Parse
-		if filterLangParam.Of(q) == "cql2-json" {
-			parse = cql2.ParseJSON
-		}
 		f, err := parse(filterParam.Of(q))
 		if err != nil && q.Err == nil {
 			q.Refuse("filter", sentence(err))
