@@ -33,9 +33,22 @@ type AreaPart struct {
 	// positions are.
 	Contains func(quadkey.Position) (bool, error)
 	// Border returns the outline of the area in these cells. It is needed for features that are not
-	// points: an area without it can be queried for points only. The outline is valid until fn of
-	// Cover returns.
+	// points: an area without it and without Reaches can be queried for points only. The outline is
+	// valid until fn of Cover returns.
 	Border func() (*Border, error)
+	// Reaches takes the place of Border where the area is what is on lines, or within a distance. It
+	// reports whether a line has a point in the area, which it must find if the point is in these
+	// cells. work is the number of comparisons. Anchors are positions of the area in these cells: each
+	// connected piece of the area has one, or a part without Contains.
+	Reaches func(l *Line) (in bool, work int)
+	Anchors []quadkey.Position
+}
+
+// Line is a line between two positions: straight in longitude and latitude or, with Mercator, on the
+// map of Web Mercator. It never goes across ±180°.
+type Line struct {
+	A, B     quadkey.Position
+	Mercator bool
 }
 
 // Border is the outline of an area's ground. It is exact in the cells of its part. Ground that it

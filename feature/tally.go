@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/quadkey"
 )
 
@@ -36,6 +38,13 @@ type NamedPlacer interface {
 	Placer
 	// Name returns the name of a group, or "" if it has none.
 	Name(group uint32) string
+}
+
+// OutlinedPlacer is a Placer whose groups are areas.
+type OutlinedPlacer interface {
+	Placer
+	// Outline sets f to the area of a group, without properties. The geometry is NoGeometry if it is not known.
+	Outline(ctx context.Context, group uint32, f *Feature) error
 }
 
 // Measure is a number about a property of the features of a group.
@@ -81,8 +90,9 @@ type Totals struct {
 
 // Group is a group of features.
 type Group struct {
-	Values   [][]byte // compact JSON of each grouping, nil for none
-	Names    []string // of the groups of a NamedPlacer, "" for none
+	Values   [][]byte             // compact JSON of each grouping, nil for none
+	Names    []string             // of the groups of a NamedPlacer, "" for none
+	Numbers  [MaxGroupings]uint32 // of the groups of a Placer, 0 for none
 	Count    int64
 	Measures [][]byte // compact JSON of each measure, nil for none
 }
@@ -120,4 +130,14 @@ func (p *tilePlacer) Place(_ context.Context, at []quadkey.Position, groups []ui
 
 func (p *tilePlacer) Value(group uint32) []byte {
 	return strconv.AppendQuote(nil, p.tiles[group-1].String())
+}
+
+// Outline implements OutlinedPlacer with the bounds of the tile, counterclockwise.
+func (p *tilePlacer) Outline(_ context.Context, group uint32, f *Feature) error {
+	t := p.tiles[group-1]
+	b := t.Bound()
+	*f = Feature{ID: t.String(), Bounds: b, Geometry: OrbGeometry(orb.Polygon{{
+		{b.West, b.South}, {b.East, b.South}, {b.East, b.North}, {b.West, b.North}, {b.West, b.South},
+	}})}
+	return nil
 }

@@ -349,11 +349,11 @@ func (a *Tallying) Totals(limit int) *Totals {
 		t.OtherCount -= a.counts[at]
 	}
 	if len(order) == 0 && len(a.tally.By) == 0 { // sums of nothing
-		a.counts, a.stats = []int64{0}, make([]stat, len(a.properties))
+		a.groups, a.counts, a.stats = make([][MaxGroupings]uint32, 1), []int64{0}, make([]stat, len(a.properties))
 		order = []uint32{0}
 	}
 	for _, at := range order {
-		g := Group{Count: a.counts[at]}
+		g := Group{Count: a.counts[at], Numbers: a.groups[at]}
 		for k := range a.tally.By {
 			name, number := "", a.groups[at][k]
 			if p, ok := a.tally.By[k].Place.(NamedPlacer); ok && number > 0 {

@@ -55,10 +55,15 @@ func (r *Reader) sharing(
 		if err := w.turn(); err != nil {
 			return err
 		}
-		if p.Contains != nil && p.Border == nil {
+		if p.Contains != nil && p.Border == nil && p.Reaches == nil {
 			return feature.Unsupported("the regions in %.40s, which has no border to compare: ask for those in a box or a tile", in)
 		}
 		w.part, w.read = p, false
+		for _, at := range p.Anchors {
+			if err := w.around(r, at); err != nil {
+				return err
+			}
+		}
 		for t := range p.Cells.Tiles() {
 			if err := w.tile(t); err != nil {
 				return err
@@ -110,6 +115,17 @@ func (w *sharing) tile(t quadkey.Tile) error {
 		if rim := [2]uint32{0, 1<<t.Z - 1}; w.caps[i] == nil || t.Y != rim[i] {
 			continue
 		}
+		if w.part.Reaches != nil {
+			err := w.row(w.caps[i], func(f mvt.Feature) (bool, error) {
+				return w.reaches(f, func(p grid.Point) quadkey.Position {
+					return quadkey.Position{Lat: 90 - (degreesAt(polar.Y0+p.Y) + 180), Lon: degreesAt(p.X)}
+				}, false)
+			})
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		// Only one of the many tiles of a rim has the border in the polar cap.
 		if err := w.placeInCap(polar, t); err != nil || len(w.ground) == 0 {
 			return err
@@ -148,6 +164,14 @@ func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool
 	switch {
 	case whole && leaf:
 		return true, nil
+	case w.part.Reaches != nil:
+		if leaf { // it has no border here, and is found by the anchors
+			return false, nil
+		}
+		corner := grid.TileBox(int(of.Z), of.X, of.Y, false).Corner()
+		return w.reaches(f, func(p grid.Point) quadkey.Position {
+			return quadkey.Position{Lat: layout.MercatorLat(float64(corner.Y + p.Y)), Lon: degreesAt(corner.X + p.X)}
+		}, true)
 	case whole && f.Type == mvt.LineString:
 		win := windowOfTile(within, true)
 		w.rects = win.within(w.rects[:0], of)
@@ -160,6 +184,46 @@ func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool
 		return w.outliner.Overlap(grid.Perimeter(grid.TileBox(int(within.Z), within.X, within.Y, false)), w.ground)
 	}
 	return w.shares(f, grid.TileBox(int(of.Z), of.X, of.Y, false).Corner())
+}
+
+// around adds the regions that hold a position.
+func (w *sharing) around(r *Reader, at quadkey.Position) error {
+	if err := w.work(turnEdges / 16); err != nil || w.rt.IsLines {
+		return err
+	}
+	found, err := r.At(w.ctx, at.Lat, at.Lon, w.rt.Name)
+	for i := range found {
+		w.seen[found[i].ID] = struct{}{}
+	}
+	return err
+}
+
+// degreesAt returns the longitude of an x of the grid.
+func degreesAt(x int32) float64 { return float64(x)/grid.WorldSize*360 - 180 }
+
+// reaches reports whether the border of a region in a row, or a line, has a point in the area. The edges where a row ends
+// are in the region, too.
+func (w *sharing) reaches(f mvt.Feature, at func(grid.Point) quadkey.Position, mercator bool) (bool, error) {
+	var p mvt.Path
+	p.Reset(f)
+	for {
+		from, pts, err := w.s.nextEdges(&p, f.Type == mvt.LineString)
+		if err != nil || pts == nil {
+			return false, err
+		}
+		l := feature.Line{A: at(from), Mercator: mercator}
+		for _, to := range pts {
+			l.B = at(to)
+			in, work := w.part.Reaches(&l)
+			if in {
+				return true, nil
+			}
+			if err := w.work(work); err != nil {
+				return false, err
+			}
+			l.A = l.B
+		}
+	}
 }
 
 // place finds the ground of the part in a row, once for all its regions.

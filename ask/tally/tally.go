@@ -3,6 +3,8 @@ package tally
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"quadrille/ask"
 	"quadrille/feature"
@@ -88,3 +90,14 @@ func (p *areas) Value(group uint32) []byte { return jsontext.AppendString(nil, p
 
 // Name implements feature.NamedPlacer.
 func (p *areas) Name(group uint32) string { return p.list[group-1].Name }
+
+// Outline implements feature.OutlinedPlacer. A live area that is gone has no geometry.
+func (p *areas) Outline(ctx context.Context, group uint32, f *feature.Feature) error {
+	id := p.list[group-1].ID
+	err := p.ground.Layers(p.typ)[0].Get(ctx, id, time.Time{}, f)
+	if p.join == nil && errors.Is(err, feature.ErrNotFound) {
+		f.Bounds, f.Geometry, err = quadkey.Box{}, feature.NoGeometry, nil
+	}
+	f.ID, f.Properties = p.typ+":"+id, feature.Properties{}
+	return err
+}

@@ -18,6 +18,8 @@ type part struct {
 	quadkey.Range
 	whole bool
 	edges []int32 // of a tile: those that can be within the radius of its points
+	// anchors are the beginnings of lines and shells in these cells, if the area has no border.
+	anchors []quadkey.Position
 }
 
 // These bound the division of the world into the tiles along the edges of an area. Smaller tiles have fewer
@@ -70,9 +72,12 @@ func (a *Area) cover() {
 	}
 	a.parts = make([]part, len(pieces))
 	for i := range pieces {
-		if a.parts[i] = pieces[i].part; a.radius == 0 {
+		if a.parts[i] = pieces[i].part; a.HasBorder() {
 			a.parts[i].edges = nil
 		}
+	}
+	if !a.HasBorder() {
+		a.setAnchors()
 	}
 }
 
@@ -203,11 +208,12 @@ func (a *Area) from(c quadkey.Cell) int {
 	return i
 }
 
-// Cover implements feature.Area. Only areas of polygons have borders: with a radius or lines, points
-// alone can be compared. An error about borders matches ErrGeometry.
+// Cover implements feature.Area. Only areas of polygons have borders; with a radius or lines, features that are not points
+// are compared by their distance from the geometry, to within two millimetres. An error about borders matches ErrGeometry.
 func (a *Area) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.AreaPart) error) error {
 	w := walk{of: a}
 	contains := func(at quadkey.Position) (bool, error) { return a.holds(w.part, at), nil }
+	reaches := func(l *feature.Line) (bool, int) { return a.reaches(w.part, l) }
 	for i := a.from(from); i < len(a.parts); i++ {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -218,6 +224,8 @@ func (a *Area) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.
 			p.Contains = contains
 			if a.HasBorder() {
 				p.Border = w.outline
+			} else {
+				p.Reaches, p.Anchors = reaches, w.part.anchors
 			}
 		}
 		if err := fn(&p); err != nil {
@@ -227,17 +235,18 @@ func (a *Area) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.
 	return nil
 }
 
-// CheckBorder returns an error unless regions can be compared with the area. It prepares its border.
+// CheckBorder returns an error unless regions can be compared with the area. It prepares its border, if it has one.
 func (a *Area) CheckBorder() error {
 	if !a.HasBorder() {
-		return refuse("regions are compared with polygons alone; give a polygon, without a distance")
+		return nil
 	}
 	_, err := a.outlines()
 	return err
 }
 
-// HasBorder reports whether features that are not points can be compared with the area.
-func (a *Area) HasBorder() bool { return a.radius == 0 && len(a.polygons) > 0 }
+// HasBorder reports whether the area is of polygons alone, without a radius. Features that are not points are compared
+// with them by the ground that they share, and with any other area by distances.
+func (a *Area) HasBorder() bool { return a.radius == 0 && !a.lines }
 
 // walk is the state of one Cover.
 type walk struct {

@@ -47,7 +47,8 @@ const (
 type Area struct {
 	radius float64 // metres around the geometry
 	chord  float64 // of the radius
-	balls  []ball  // around the edges, if there is a radius
+	lines  bool    // there are lines or points
+	balls  []ball  // around the edges, if the area has no border
 	edges  []edge  // of all rings, in order
 	given  int     // positions
 	rings  []ring
@@ -119,10 +120,10 @@ func (a *Area) prepare() error {
 			a.box = quadkey.Box{West: min(a.box.West, p[0]), South: min(a.box.South, p[1]), East: max(a.box.East, p[0]), North: max(a.box.North, p[1])}
 		}
 	}
-	if a.radius == 0 {
+	if a.HasBorder() {
 		return nil
 	}
-	if a.given > MaxAround {
+	if a.radius > 0 && a.given > MaxAround {
 		return refuse("with a distance it has more than %d positions; simplify it", MaxAround)
 	}
 	length := 0.0
@@ -130,7 +131,7 @@ func (a *Area) prepare() error {
 		b := a.edges[i].ball()
 		a.balls, length = append(a.balls, b), length+2*sphere.MetresOf(b.size)
 	}
-	if length > MaxLength {
+	if a.radius > 0 && length > MaxLength {
 		return refuse("with a distance it is longer than %.0f km; give a part of it", MaxLength/1000.0)
 	}
 	return nil
@@ -192,6 +193,7 @@ func (a *Area) addLine(l orb.LineString) error {
 	if err := a.check(l); err != nil || len(l) == 0 {
 		return err
 	}
+	a.lines = true
 	a.addCopies(line, 1, func(int) []orb.Point { return l })
 	return nil
 }

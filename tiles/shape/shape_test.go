@@ -277,7 +277,7 @@ func TestWideBordersAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	line := must.Get(shape.New(orb.LineString{{0, 0}, {1, 1}}, 1)).In(t)
-	if err := line.CheckBorder(); !errors.Is(err, shape.ErrGeometry) {
+	if _, err := line.Covers(orb.Polygon{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}); !errors.Is(err, shape.ErrGeometry) {
 		t.Error(err)
 	}
 	big := must.Get(shape.New(orb.Polygon{{{0, 0}, {10, 0}, {10, 10}, {0, 10}, {0, 0}}}, 0)).In(t)

@@ -60,9 +60,13 @@ func draw(o *grid.Outliner, g orb.Geometry) (drawn []grid.Edge, positions int, e
 	return drawn, positions, err
 }
 
-// Covers reports whether polygons are in the area as a whole, on the grid of Measure. Errors match ErrGeometry.
+// Covers reports whether polygons are in those of the area as a whole, on the grid of Measure. No polygon is in a line. With a radius
+// it cannot tell. Errors match ErrGeometry.
 func (a *Area) Covers(g orb.Geometry) (bool, error) {
-	if err := a.CheckBorder(); err != nil {
+	if a.radius > 0 {
+		return false, refuse("what is within a distance holds no region as a whole; ask for what meets it, or give a polygon")
+	}
+	if _, err := a.outlines(); err != nil {
 		return false, err
 	}
 	o := grid.NewOutliner()

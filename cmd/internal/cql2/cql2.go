@@ -1,5 +1,5 @@
-// Package cql2 reads filters of features in CQL2 text (OGC 21-065) and tests which features pass
-// them. It understands the syntax that the simple filters of OGC API Features, part 3, need:
+// Package cql2 reads filters of features in CQL2 text or CQL2 JSON (OGC 21-065) and tests which features pass
+// them. It understands the syntax that the simple filters of OGC API Features, part 3, need, here as text:
 //
 //	name = 'Oak' AND (height >= 10 OR closed = FALSE)
 //	CASEI(name) LIKE CASEI('o%') AND kind NOT IN ('shrub', 'hedge')
@@ -76,7 +76,15 @@ type Filter struct {
 
 // Parse reads a filter. Its error is a [*SyntaxError].
 func Parse(text string) (*Filter, error) {
-	p, test, err := parse(text)
+	if err := check(text); err != nil {
+		return nil, err
+	}
+	return finish(&parser{lexer: lexer{input: text}})
+}
+
+// finish reads the filter of a parser.
+func finish(p *parser) (*Filter, error) {
+	test, err := p.filter()
 	if err != nil {
 		return nil, err
 	}

@@ -70,8 +70,9 @@ func (t token) String() string {
 }
 
 type lexer struct {
-	input string
-	pos   int
+	input  string
+	pos    int
+	tokens []token // those of another form than text; nil for text
 }
 
 func (l *lexer) skipSpace() {
@@ -80,11 +81,30 @@ func (l *lexer) skipSpace() {
 
 // opens reports whether the next token is an opening parenthesis.
 func (l *lexer) opens() bool {
+	if l.tokens != nil {
+		return len(l.tokens) > 0 && l.tokens[0].kind == tokenSign && l.tokens[0].text == "("
+	}
 	l.skipSpace()
 	return strings.HasPrefix(l.input[l.pos:], "(")
 }
 
+// span returns the text from a token to the next one.
+func (l *lexer) span(from, to token) string {
+	if l.tokens != nil { // they are not in the order of the text
+		return from.String()
+	}
+	return strings.TrimSpace(l.input[from.offset:to.offset])
+}
+
 func (l *lexer) next() (token, error) {
+	if l.tokens != nil {
+		if len(l.tokens) == 0 {
+			return token{offset: len(l.input)}, nil
+		}
+		t := l.tokens[0]
+		l.tokens = l.tokens[1:]
+		return t, nil
+	}
 	l.skipSpace()
 	rest := l.input[l.pos:]
 	t := token{offset: l.pos}

@@ -56,7 +56,7 @@ func (p *parser) operand() (operand, error) {
 	if err := p.advance(); err != nil {
 		return o, err
 	}
-	o.source = strings.TrimSpace(p.input[o.offset:p.offset])
+	o.source = p.span(t, p.token)
 	return o, nil
 }
 
@@ -103,7 +103,9 @@ func (p *parser) function() (o operand, err error) {
 		return o, err
 	}
 	err = p.expect(")", advice)
-	o.source = strings.TrimSpace(p.input[o.offset:p.offset])
+	if err == nil {
+		o.source = p.span(name, p.token)
+	}
 	return o, err
 }
 

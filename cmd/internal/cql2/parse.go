@@ -35,29 +35,34 @@ type parser struct {
 	geometries            []string
 }
 
-func parse(text string) (p *parser, test feature.Test, err error) {
+// check returns an error unless a text can be a filter.
+func check(text string) error {
 	if len(text) > MaxBytes {
-		return nil, test, refuse(MaxBytes, "the filter has %d bytes; give at most %d", len(text), MaxBytes)
+		return refuse(MaxBytes, "the filter has %d bytes; give at most %d", len(text), MaxBytes)
 	}
 	if !utf8.ValidString(text) {
 		valid := 0
 		for r, size := utf8.DecodeRuneInString(text); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRuneInString(text[valid:]) {
 			valid += size
 		}
-		return nil, test, refuse(valid, "the filter is not UTF-8 here; encode it so, and then for a URL")
+		return refuse(valid, "the filter is not UTF-8 here; encode it so, and then for a URL")
 	}
-	p = &parser{lexer: lexer{input: text}}
+	return nil
+}
+
+// filter reads the whole of a filter.
+func (p *parser) filter() (test feature.Test, err error) {
 	if err := p.advance(); err != nil {
-		return nil, test, err
+		return test, err
 	}
 	if p.kind == tokenEnd {
-		return nil, test, refuse(p.offset, "the filter is empty; write a comparison such as name = 'Oak', or leave the filter out")
+		return test, refuse(p.offset, "the filter is empty; write a comparison such as name = 'Oak', or leave the filter out")
 	}
 	test, err = p.or()
 	if err == nil && p.kind != tokenEnd {
 		err = refuse(p.offset, "%s is not expected here; write AND or OR between comparisons", p.token)
 	}
-	return p, test, err
+	return test, err
 }
 
 func (p *parser) advance() (err error) {

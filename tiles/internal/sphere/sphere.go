@@ -47,6 +47,32 @@ func (v Vec) ToChord(a, b Vec) float64 {
 	return math.Sqrt(w.x*w.x + w.y*w.y + w.z*w.z)
 }
 
+// Between returns the distance in space between the chords a–b and c–d.
+func Between(a, b, c, d Vec) float64 {
+	// It is at an end of one of them, unless they are closest at inner points: those of the lines through
+	// them, as far as these are no parallels.
+	least := min(a.ToChord(c, d), b.ToChord(c, d), c.ToChord(a, b), d.ToChord(a, b))
+	u, v, w := b.minus(a), d.minus(c), a.minus(c)
+	uu, uv, vv, uw, vw := u.dot(u), u.dot(v), v.dot(v), u.dot(w), v.dot(w)
+	det := uu*vv - uv*uv
+	if det <= 1e-12*uu*vv {
+		return least
+	}
+	s, t := (uv*vw-vv*uw)/det, (uu*vw-uv*uw)/det
+	if s <= 0 || s >= 1 || t <= 0 || t >= 1 {
+		return least
+	}
+	gap := Vec{w.x + s*u.x - t*v.x, w.y + s*u.y - t*v.y, w.z + s*u.z - t*v.z}
+	return min(least, math.Sqrt(gap.dot(gap)))
+}
+
+// Mid returns the middle of the chord to another point.
+func (v Vec) Mid(o Vec) Vec { return Vec{(v.x + o.x) / 2, (v.y + o.y) / 2, (v.z + o.z) / 2} }
+
+func (v Vec) minus(o Vec) Vec { return Vec{v.x - o.x, v.y - o.y, v.z - o.z} }
+
+func (v Vec) dot(o Vec) float64 { return v.x*o.x + v.y*o.y + v.z*o.z }
+
 // ChordOf returns the chord on the unit sphere that spans an arc in metres.
 func ChordOf(metres float64) float64 { return 2 * math.Sin(metres/(2*quadkey.EarthRadius)) }
 

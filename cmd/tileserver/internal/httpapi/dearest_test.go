@@ -460,6 +460,11 @@ var dearest = map[string][]string{
 		"/ogc/collections/timezone/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857",
 		"/ogc/collections/country/items?limit=1000&filter=S_INTERSECTS(geometry,BBOX(-180,-90,170,90))%20OR%20S_INTERSECTS(geometry,BBOX(-180,-90,171,90))",
 	},
+	"GET /ogc/collections/{collectionId}/count": {
+		"/ogc/collections/places/count?by=tile:12,name&distinct=name&limit=50000",
+		"/ogc/collections/places/count?by=country&f=geojson&filter=name%20LIKE%20%27%25a%25b%25%27",
+		"/ogc/collections/country/count?filter=S_DWITHIN(geometry,LINESTRING(-180%20-80,180%2080),1000000)",
+	},
 	"GET /ogc/collections/{collectionId}/items/{featureId}": {
 		"/ogc/collections/country/items/fr",
 		"/ogc/collections/country/items/fr?f=html",

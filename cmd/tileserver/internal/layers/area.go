@@ -2,8 +2,6 @@ package layers
 
 import (
 	"context"
-	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -11,7 +9,6 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
-	"quadrille/internal/jsontext"
 )
 
 // getCount answers GET …/count with the number of features in an area or in the whole layer, and
@@ -26,16 +23,22 @@ func (l *list) postCount(c echo.Context, p *endpoint.Params) error {
 	return l.sendCount(c, p, func() (listing.AreaParams, error) { return listing.PostedAreaOf(l.handlers.Kit, c, p) })
 }
 
-func (l *list) sendCount(c echo.Context, p *endpoint.Params, of func() (listing.AreaParams, error)) error {
+func (l *list) sendCount(c echo.Context, p *endpoint.Params, area func() (listing.AreaParams, error)) error {
 	q, err := l.begin(c, p, asking{several: true, at: l.past(p)})
 	if err != nil {
 		return err
 	}
-	t, err := q.readTally(p)
+	layers, listed := q.schemas()
+	var of []listing.Counted
+	for i := range q.asked {
+		of = append(of, listing.Counted{Layer: q.asked[i].Layer, Name: layers[i].Name, Filter: q.asked[i].filter})
+	}
+	form := listing.CountFormats[listing.CountForm.Of(p)]
+	t, err := listing.ReadTally(p, of, listed, form)
 	if err != nil {
 		return err
 	}
-	in, err := of()
+	in, err := area()
 	if err != nil {
 		return err
 	}
@@ -43,48 +46,15 @@ func (l *list) sendCount(c echo.Context, p *endpoint.Params, of func() (listing.
 	if err != nil {
 		return err
 	}
-	q.from = where.AppendGenerationIDs(q.from)
+	q.from = t.AppendGenerationIDs(where.AppendGenerationIDs(q.from))
 	q.turns = true // without an index, counting reads everything
-	if t != nil {
-		select {
-		case l.handlers.tallies <- struct{}{}:
-			defer func() { <-l.handlers.tallies }()
-		case <-time.After(l.handlers.Timeout):
-			return web.ErrBusy
-		case <-c.Request().Context().Done():
-			return c.Request().Context().Err()
-		}
+	release, err := t.Admit(c, l.handlers.Timeout)
+	if err != nil {
+		return err
 	}
-	return q.reply(web.Answer{Format: t.format()}, func(ctx context.Context, out *web.Scratch) error {
-		counts := make([]int64, len(q.asked))
-		sum := int64(0)
-		to := t.begin(q)
-		for i := range q.asked {
-			a := &q.asked[i]
-			n, err := a.count(ctx, &feature.Query{In: where.Area, Filter: a.filter, At: q.at, Step: web.Step}, to)
-			if err != nil {
-				return err
-			}
-			counts[i] = n
-			sum += n
-		}
-		if t != nil && t.csv {
-			out.Body = t.appendTable(out.Body, to.Totals(t.limit))
-			return nil
-		}
-		out.Body = strconv.AppendInt(append(out.Body, `{"count":`...), sum, 10)
-		if len(counts) > 1 {
-			out.Body = append(out.Body, `,"collections":{`...)
-			for i, n := range counts {
-				out.Body = append(jsontext.AppendString(jsontext.Next(out.Body), q.asked[i].name), ':')
-				out.Body = strconv.AppendInt(out.Body, n, 10)
-			}
-			out.Body = append(out.Body, '}')
-		}
-		if t != nil {
-			out.Body = t.append(out.Body, to.Totals(t.limit))
-		}
-		out.Body = append(out.Body, '}')
-		return nil
+	defer release()
+	return q.reply(web.Answer{Format: form}, func(ctx context.Context, out *web.Scratch) (err error) {
+		out.Body, err = t.Append(ctx, out.Body, feature.Query{In: where.Area, At: q.at, Step: web.Step})
+		return err
 	})
 }

@@ -169,9 +169,9 @@ func (l *list) withinPosted() endpoint.Endpoint {
 
 func (l *list) countPosted() endpoint.Endpoint {
 	e := l.endpoint("/count", "Count", 1, true)
-	e.Answers = endpoint.Content{"application/json": listing.Count{}, "text/csv": nil}
+	e.Answers = listing.CountContent
 	e.Problems = append(e.Problems, "search-too-wide")
-	l.filtered(&e, false, []endpoint.Param{listing.DrawnRadius}, tallyParams())
+	l.filtered(&e, false, []endpoint.Param{listing.DrawnRadius}, append(listing.TallyParams(), listing.CountForm))
 	return l.posted(e, "How many "+l.Words.Things+" are in an area", l.postCount)
 }
 
@@ -227,9 +227,10 @@ func (l *list) count() endpoint.Endpoint {
 	if l.named {
 		e.Doc += " Of several collections the sum, and each."
 	}
-	e.Answers = endpoint.Content{"application/json": listing.Count{}, "text/csv": nil}
+	e.Answers = listing.CountContent
 	e.Problems = append(e.Problems, "unknown-layer", "region-not-found", "search-too-wide")
-	l.filtered(&e, false, []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.DrawnPolygon, listing.DrawnRadius}, tallyParams())
+	in := []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.DrawnPolygon, listing.DrawnRadius}
+	l.filtered(&e, false, in, append(listing.TallyParams(), listing.CountForm))
 	return e
 }
 

@@ -4,7 +4,6 @@
 package layers
 
 import (
-	"runtime"
 	"strings"
 	"time"
 
@@ -34,8 +33,6 @@ type Handlers struct {
 	*web.Kit
 	Config
 	lists []*list
-	// tallies has a place for each tally that is being made, because each may take much memory.
-	tallies chan struct{}
 	// pageForm is for the forms of pages, areaForm for the forms of answers within an area.
 	pageForm, areaForm *endpoint.Value[string]
 }
@@ -53,8 +50,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	if cfg.StreamTimeout <= 0 {
 		cfg.StreamTimeout = 5 * time.Minute
 	}
-	s := &Handlers{Kit: k, Config: cfg, pageForm: listing.FormatParam(false), areaForm: listing.FormatParam(true),
-		tallies: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
+	s := &Handlers{Kit: k, Config: cfg, pageForm: listing.FormatParam(false), areaForm: listing.FormatParam(true)}
 	for _, set := range cfg.Lists {
 		s.lists = append(s.lists, &list{Spec: set, handlers: s, named: strings.Contains(set.Path, "{")})
 	}

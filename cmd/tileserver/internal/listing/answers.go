@@ -217,12 +217,14 @@ type Count struct {
 	Count        int            `json:"count" schema:"min=0"`
 	ByCollection map[string]int `json:"collections,omitempty" doc:"Of each collection, in answers over several."`
 	Groups       []CountGroup   `json:"groups,omitempty" doc:"With by: those with the most points first."`
-	Others       struct {
-		Groups int `json:"groups"`
-		Count  int `json:"count"`
-	} `json:"others,omitzero" doc:"The groups beyond limit, and their points."`
-	Skipped map[string]int `json:"skipped,omitempty" doc:"Of each measured property, values that are no numbers."`
+	Others       others         `json:"others,omitzero" doc:"The groups beyond limit, and their points."`
+	Skipped      map[string]int `json:"skipped,omitempty" doc:"Of each measured property, values that are no numbers."`
 	measures
+}
+
+type others struct {
+	Groups int `json:"groups"`
+	Count  int `json:"count"`
 }
 
 // CountGroup is a group of features.
@@ -230,6 +232,28 @@ type CountGroup struct {
 	Group map[string]any `json:"group" doc:"The value of each grouping, null where there is none; of an area its id, and its name as NAME_name."`
 	Count int            `json:"count" schema:"min=0"`
 	measures
+}
+
+// CountFeatures are groups of features as GeoJSON.
+type CountFeatures struct {
+	_               struct{}       `name:"CountFeatures" doc:"A Feature for each group."`
+	Count           int            `json:"count" schema:"min=0" doc:"How many points there are in all."`
+	ByCollection    map[string]int `json:"collections,omitempty" doc:"Of each collection, in answers over several."`
+	Others          others         `json:"others,omitzero" doc:"The groups beyond limit, and their points."`
+	Skipped         map[string]int `json:"skipped,omitempty" doc:"Of each measured property, values that are no numbers."`
+	WithoutGeometry int            `json:"without_geometry,omitempty" doc:"Groups of areas whose geometry would make the answer too large."`
+	Features[CountFeature]
+}
+
+// CountFeature is a group of features as GeoJSON.
+type CountFeature struct {
+	ID string `json:"id,omitempty" doc:"Of the tile or the region, if it is the only group."`
+	Feature[any, map[string]any]
+	Geometry *struct {
+		Type        string `json:"type" schema:"enum=Polygon|MultiPolygon"`
+		Coordinates []any  `json:"coordinates"`
+	} `json:"geometry" schema:"type=object|null"`
+	BBox []float64 `json:"bbox,omitempty" schema:"minItems=4,maxItems=4"`
 }
 
 // measures are what a count tells of properties, by their names.

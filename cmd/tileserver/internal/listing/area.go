@@ -91,7 +91,7 @@ func AreaParamsOf(q *endpoint.Params, more ...string) (w AreaParams) {
 		r := Region.Of(q)
 		w.Region = &r
 	case "polygon":
-		g, radius := DrawnPolygon.Of(q), radiusOf(q)
+		g, radius := DrawnPolygon.Of(q), DrawnRadius.Of(q)
 		if q.Err == nil {
 			var err error
 			if w.Drawn, err = drawn(g, "polygon", radius); err != nil {
@@ -99,7 +99,7 @@ func AreaParamsOf(q *endpoint.Params, more ...string) (w AreaParams) {
 			}
 		}
 	}
-	if given != "polygon" && slices.Contains(more, "polygon") && radiusOf(q) > 0 {
+	if given != "polygon" && slices.Contains(more, "polygon") && DrawnRadius.Of(q) > 0 {
 		q.Refuse("radius", "Give either both polygon and radius, or leave radius out.")
 	}
 	return w

@@ -87,19 +87,11 @@ func readPolygon(q *endpoint.Params, name string) orb.Geometry {
 	return orb.Polygon{orb.Ring(line)}
 }
 
-// radiusOf returns the distance around a drawn area. Regions have none.
-func radiusOf(q *endpoint.Params) float64 {
-	if !slices.Contains(q.Endpoint().Params, endpoint.Param(DrawnRadius)) {
-		return 0
-	}
-	return DrawnRadius.Of(q)
-}
-
 // drawn returns the area of a geometry and what is around it.
 func drawn(g orb.Geometry, parameter string, radius float64) (*shape.Area, error) {
 	if radius == 0 && hasLine(g) {
 		return nil, endpoint.Refuse(endpoint.ErrParameter, parameter,
-			"Give a polygon: a line or a point alone is no area. Where radius is a parameter, it makes one of them, in metres.")
+			"Give a polygon: a line or a point alone is no area. With radius, in metres, it is one.")
 	}
 	a, err := shape.New(g, radius)
 	if detail := feature.DetailOf(err, shape.ErrGeometry); detail != "" {
@@ -124,7 +116,7 @@ func hasLine(g orb.Geometry) bool {
 // PostedAreaOf reads the area in the body of a request, in its turn on a processor. It first returns the refusal of a
 // parameter, if there is one.
 func PostedAreaOf(k *web.Kit, c echo.Context, q *endpoint.Params) (w AreaParams, err error) {
-	radius := radiusOf(q)
+	radius := DrawnRadius.Of(q)
 	if q.Err != nil {
 		return w, q.Err
 	}

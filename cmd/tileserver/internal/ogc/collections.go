@@ -106,6 +106,7 @@ func (s *Handlers) links(base string, c *collection) []ogcapi.Link {
 		{Href: here + "/items?f=json", Rel: "items", Type: ogcapi.TypeGeoJSON, Title: "The features"},
 		{Href: here + "/items?f=html", Rel: "items", Type: ogcapi.TypeHTML, Title: "The features as a table"},
 		{Href: here + "/queryables?f=json", Rel: ogcapi.RelQueryables, Type: ogcapi.TypeSchema, Title: "The properties that filters may name"},
+		{Href: here + "/count?f=json", Rel: "related", Type: ogcapi.TypeJSON, Title: "How many features there are, and of each group"},
 	}
 	for _, f := range s.formats {
 		if listOf(f) != nil {

@@ -11,6 +11,7 @@ import (
 
 // These parameters are only for the endpoints of this package.
 var (
+	fCount                 = ogcapi.FormatParam(listing.CountFormDoc, countFormats)
 	fDocumentParam         = ogcapi.FormatParam("The format, instead of by `Accept`.", ogcapi.DocumentFormats)
 	featureCollectionParam = endpoint.DescribedParam(endpoint.InPath, "collectionId",
 		"A region type, `places`, `airports`, `stations` or `points:name`.",
@@ -27,9 +28,10 @@ var (
 			"it; live collections with a history answer as they were at its end. Other features have no time, and pass.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 100}, nil)
 	filterParam = endpoint.Text("filter", cql2.MaxBytes,
-		"A filter as CQL2 text: comparisons, `AND`, `OR`, `NOT`, `LIKE`, `IN`, `BETWEEN`, `IS NULL`, "+
+		"A filter as CQL2 text or, with `filter-lang=cql2-json`, as CQL2 JSON: "+
+			"comparisons, `AND`, `OR`, `NOT`, `LIKE`, `IN`, `BETWEEN`, `IS NULL`, "+
 			"`S_INTERSECTS(geometry, BBOX(…))`, `S_DISJOINT`, `S_WITHIN` and `S_DWITHIN` with geometries in WKT, and `A_CONTAINS`, `A_CONTAINEDBY`, `A_EQUALS`, `A_OVERLAPS` of lists. At most 10,000 bytes.").WithExample("population > 1000000 AND country IN ('CH', 'FR')")
-	filterLangParam = endpoint.Word("filter-lang", "The language of `filter`.", "cql2-text").WithDefault("cql2-text")
+	filterLangParam = endpoint.Word("filter-lang", "The language of `filter`: text, or an object.", "cql2-text", "cql2-json").WithDefault("cql2-text")
 	filterCRSParam  = systemParam("filter-crs", "The coordinate reference system of geometries in `filter`.", []string{crs84.uri})
 	crsParam        = systemParam("crs", "The coordinate reference system of the answer.", systemIDs)
 	bboxCRSParam    = systemParam("bbox-crs", "The coordinate reference system of `bbox`.", systemIDs)
@@ -147,8 +149,22 @@ func (s *Handlers) itemEndpoints() []endpoint.Endpoint {
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
 		},
 		{
+			Path: "/ogc/collections/{collectionId}/count",
+			ID:   "getOGCCount", Tag: "ogc", Rank: 8,
+			Summary: "How many features of a collection there are",
+			Doc: "Those that pass the filters of `items`. With `by` of each group, with `sum`, `mean`, `min`, `max` and `distinct` what is " +
+				"asked of their properties, as `/NAME/count` has them. Regions are grouped by properties alone.",
+			Params: slices.Concat([]endpoint.Param{
+				featureCollectionParam, bboxParam, datetimeParam, filterParam, filterLangParam, filterCRSParam, bboxCRSParam, filtersParam,
+			}, listing.TallyParams(), []endpoint.Param{fCount}),
+			TakesFilters: true,
+			Handle:       s.getCount, Cost: endpoint.Heavy,
+			Answers: listing.CountContent, CachePolicy: endpoint.CacheVaries,
+			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing", "unknown-layer", "search-too-wide"},
+		},
+		{
 			Path: "/ogc/collections/{collectionId}/items/{featureId}",
-			ID:   "getOGCItem", Tag: "ogc", Rank: 8,
+			ID:   "getOGCItem", Tag: "ogc", Rank: 9,
 			Summary: "One feature",
 			Params:  []endpoint.Param{featureCollectionParam, featureIDParam, crsParam, listing.Properties, listing.SkipGeometry, s.fFeatures},
 			Handle:  s.getItem, Cost: endpoint.Heavy,

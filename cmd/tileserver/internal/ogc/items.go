@@ -50,7 +50,7 @@ var errOffset = endpoint.Refuse(endpoint.ErrParameter, "offset",
 	"Leave offset out and follow the links next: what the filter or the box lets through is too far apart to be counted again.")
 
 var errUnasked = endpoint.Refuse(endpoint.ErrParameter, "",
-	"Leave out bbox, datetime and geometries of the filter, or give a polygon in place of lines and distances: this collection cannot be asked by them.")
+	"Leave out bbox, datetime and geometries of the filter: this collection cannot be asked by them.")
 
 var errManyMet = endpoint.Refuse(endpoint.ErrParameter, "filter",
 	"Put the box that most features must meet into bbox: the filter has several geometries, and one is met by too many features.")
@@ -104,9 +104,6 @@ type question struct {
 // read converts the parameters of a request to a question about a collection.
 func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	a = &question{limit: defaultLimit}
-	if box, ok := bbox(q); ok {
-		a.In = feature.Box(box)
-	}
 	if a.shown = readShown(q, c); a.skipGeometry {
 		a.Detail = feature.WithoutGeometry
 	}
@@ -114,6 +111,20 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	// By the standard, a limit above the maximum means the maximum.
 	a.limit = min(int(limitParam.Of(q)), maxLimit)
 	a.offset = int(offsetParam.Of(q))
+	if err := a.readFilters(q, c); err != nil {
+		return nil, err
+	}
+	if a.Continue(&c.LayerInfo, cursor) != nil {
+		return nil, errCursor
+	}
+	return a, nil
+}
+
+// readFilters reads what features must pass.
+func (a *question) readFilters(q *endpoint.Params, c *collection) error {
+	if box, ok := bbox(q); ok {
+		a.In = feature.Box(box)
+	}
 	var lasting *span
 	if when, ok := datetime(q); ok {
 		switch {
@@ -123,13 +134,12 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 			lasting = &span{when, c.first, c.last, nil}
 		}
 	}
-	filterLangParam.Of(q)
 	if filterCRSParam.Of(q) != crs84 {
 		q.Refuse("filter-crs", "Write the geometries of the filter in CRS84, longitude before latitude, and leave filter-crs out.")
 	}
 	filters := readFilters(q, c)
 	if q.Err != nil {
-		return nil, q.Err
+		return q.Err
 	}
 	a.MaxExamined, a.Step = maxLooked, web.Step
 	if len(filters) > 0 {
@@ -140,24 +150,25 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 			a.In, given = in, in
 		}
 		if !c.LayerInfo.AllPoints && len(filter.Areas()) > maxBoxes+1 {
-			return nil, errManyBoxes
+			return errManyBoxes
 		}
 		a.Filter = filter.Expression(c.LayerInfo.Schema, given, c.meets())
 	}
 	if lasting != nil {
 		lasting.also, a.Filter = a.Filter, lasting
 	}
-	if a.Continue(&c.LayerInfo, cursor) != nil {
-		return nil, errCursor
-	}
-	return a, nil
+	return nil
 }
 
 // readFilters reads the parameter filter and the parameters with the names of properties. A feature
 // must pass all filters. Errors are in q.Err.
 func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
+	parse := cql2.Parse
+	if filterLangParam.Of(q) == "cql2-json" {
+		parse = cql2.ParseJSON
+	}
 	if filterParam.Given(q) {
-		f, err := cql2.Parse(filterParam.Of(q))
+		f, err := parse(filterParam.Of(q))
 		if err != nil && q.Err == nil {
 			q.Refuse("filter", sentence(err))
 		}
@@ -268,11 +279,7 @@ func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.F
 		if err == nil {
 			err = web.Step(ctx)
 		}
-		if feature.IsUnsupported(err) {
-			err = errUnasked
-		} else if detail := feature.DetailOf(err, shape.ErrGeometry); detail != "" {
-			err = endpoint.Refuse(endpoint.ErrParameter, "filter", "A geometry cannot be used: "+detail+".")
-		}
+		err = explain(err)
 		switch {
 		case err != nil:
 			return "", left, err
@@ -291,6 +298,16 @@ func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.F
 		full = found == a.limit || size >= maxPageBytes
 	}
 	return "", left, nil
+}
+
+// explain returns an error that tells a client why a collection cannot be asked so.
+func explain(err error) error {
+	if feature.IsUnsupported(err) {
+		return errUnasked
+	} else if detail := feature.DetailOf(err, shape.ErrGeometry); detail != "" {
+		return endpoint.Refuse(endpoint.ErrParameter, "filter", "A geometry cannot be used: "+detail+".")
+	}
+	return err
 }
 
 // getItems answers GET /ogc/collections/{id}/items.

@@ -27,8 +27,7 @@ var (
 	regionIDParam   = endpoint.DescribedParam(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
 	// cursorParam is read last, so that errors about the parameters that belong to id come first.
 	cursorParam   = endpoint.Text("cursor", endpoint.MaxCursorBytes, endpoint.Cursor.Doc)
-	polygonParam  = listing.DrawnPolygon.WithDoc("A polygon: its corners as `lon,lat,lon,lat,…`, or WKT such as `POLYGON((8 47,9 47,9 48,8 47))`.")
-	sharesParam   = endpoint.Flag("shares", "With a polygon, tell of each region how much ground it shares with it.")
+	sharesParam   = endpoint.Flag("shares", "With a polygon, and without `radius`, tell of each region how much ground it shares with it.")
 	geometryParam = endpoint.Flag("geometry", "With its border.")
 )
 
@@ -57,12 +56,14 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Doc: "In a box are those that meet it, if only at its edge. In a tile, a region or a polygon are those that share ground with " +
 				"it: a region is in itself, " +
 				"and a neighbour is not, unless two sources draw their border differently. A line is in it if it has a point " +
-				"inside. Forms other than `json` have their borders, whole; a page ends early where these are long.",
+				"inside. With `radius` are those within that distance of the polygon, the line or the position, to two millimetres. " +
+				"Forms other than `json` have their borders, whole; a page ends early where these are long.",
 			Params: []endpoint.Param{
 				boxParam,
 				endpoint.Tile,
 				listing.Region,
-				polygonParam,
+				listing.DrawnPolygon,
+				listing.DrawnRadius,
 				listing.Types,
 				idParam,
 				limitParam,
@@ -80,9 +81,11 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Path: "/regions/within", Methods: []string{http.MethodPost},
 			ID: "postRegionsWithin", Tag: "regions", Rank: 2,
 			Summary: "The regions in an area",
-			Doc:     "Those that share ground with it. " + listing.DrawnText,
-			Params:  []endpoint.Param{listing.Types, limitParam, endpoint.Cursor, s.form, listing.SkipGeometry, sharesParam},
-			Handle:  s.postRegionsWithin, Cost: endpoint.Heavy,
+			Doc:     "Those that share ground with it or, with `radius`, are within that distance of it. " + listing.DrawnText,
+			Params: []endpoint.Param{
+				listing.DrawnRadius, listing.Types, limitParam, endpoint.Cursor, s.form, listing.SkipGeometry, sharesParam,
+			},
+			Handle: s.postRegionsWithin, Cost: endpoint.Heavy,
 			Body: true, BodyRequired: true, BodyContent: listing.DrawnContent,
 			Answers: list.Answers(), CachePolicy: endpoint.CacheNever,
 			Problems: append([]string{"bad-parameter", "unknown-layer", "dataset-missing"}, listing.DrawnProblems...),
@@ -92,8 +95,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Path: "/regions/count", Methods: []string{http.MethodPost},
 			ID: "postRegionsCount", Tag: "regions", Rank: 4,
 			Summary: "How many regions are in an area",
-			Doc:     "Those that share ground with it. " + listing.DrawnText,
-			Params:  []endpoint.Param{listing.Types},
+			Doc:     "Those that share ground with it or, with `radius`, are within that distance of it. " + listing.DrawnText,
+			Params:  []endpoint.Param{listing.DrawnRadius, listing.Types},
 			Handle:  s.postRegionsCount, Cost: endpoint.Heavy,
 			Body: true, BodyRequired: true, BodyContent: listing.DrawnContent,
 			Answers: endpoint.Content{"application/json": RegionsCount{}}, CachePolicy: endpoint.CacheNever,
@@ -117,7 +120,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			ID:   "getRegionsCount", Tag: "regions", Rank: 4,
 			Summary: "How many regions there are",
 			Doc:     "In a box, a tile, a region or a polygon, as `/regions/within` has them, or all.",
-			Params:  []endpoint.Param{boxParam, endpoint.Tile, listing.Region, polygonParam, listing.Types},
+			Params:  []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.DrawnPolygon, listing.DrawnRadius, listing.Types},
 			Handle:  s.getRegionsCount, Cost: endpoint.Heavy,
 			Answers: endpoint.Content{"application/json": RegionsCount{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},

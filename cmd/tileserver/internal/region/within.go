@@ -91,6 +91,9 @@ func (s *Handlers) postRegionsWithin(c echo.Context, q *endpoint.Params) error {
 // sendWithin answers with a page of the regions in an area.
 func (s *Handlers) sendWithin(c echo.Context, q *endpoint.Params, g *ask.Ground, l *listing.List, of *listing.AreaParams, types []string,
 	shares bool, limit int, cursor string) error {
+	if shares && !of.Drawn.HasBorder() {
+		return endpoint.Refuse(endpoint.ErrParameter, "shares", "Leave out shares or radius: ground is shared with a polygon itself.")
+	}
 	if err := of.CheckBorder(); err != nil {
 		return err
 	}

@@ -154,6 +154,9 @@ var contractCalls = map[string][]string{
 		"/ogc/collections/places/items?filter=population%20%3E%201%20AND%20S_INTERSECTS(geometry,BBOX(0,0,9,9))",
 		"/ogc/collections/places/items?country=DE&crs=http://www.opengis.net/def/crs/EPSG/0/3857", "/ogc/collections/moon/items",
 		"/ogc/collections/places/items?cursor=x", "/ogc/collections/country/items?size=1"},
+	"/ogc/collections/{collectionId}/count": {"/ogc/collections/places/count?by=country", "/ogc/collections/country/count?f=csv&by=name",
+		"/ogc/collections/places/count?f=geojson&by=country", "/ogc/collections/country/count?by=tile:3",
+		"/ogc/collections/places/count?filter=population%20%3E%201", "/ogc/collections/moon/count"},
 	"/ogc/collections/{collectionId}/items/{featureId}": {
 		"/ogc/collections/places/items/1",
 		"/ogc/collections/places/items/x",

@@ -266,8 +266,12 @@ func TestRegionsByDrawnFilters(t *testing.T) {
 		"S_WITHIN(geometry, " + world + ")": all, "S_INTERSECTS(geometry, " + world + ")": all, "S_DISJOINT(geometry, " + world + ")": 0,
 		"S_WITHIN(geometry, POLYGON((5 47, 5.1 47, 5 47.1, 5 47)))":                0,
 		"id = 'none' OR NOT S_WITHIN(geometry, BBOX(-180, -90, 180, 90))":          0,
-		"S_DWITHIN(geometry, POINT(5 47), 10)":                                     -1,
-		"S_INTERSECTS(geometry, LINESTRING(5 47, 6 48))":                           -1,
+		"S_DWITHIN(geometry, POINT(5 47), 10)":                                     1,
+		"S_INTERSECTS(geometry, LINESTRING(5 47, 6 48))":                           2,
+		"S_DISJOINT(geometry, LINESTRING(5 47, 6 48))":                             all - 2,
+		"S_WITHIN(geometry, LINESTRING(5 47, 6 48))":                               0,
+		"S_DWITHIN(geometry, POINT(5 47), 20000000)":                               all,
+		"S_DWITHIN(geometry, MULTIPOINT((5 47), (0 -90)), 3, FEET)":                -1,
 		"S_INTERSECTS(geometry, POLYGON((5 47, 6 47, 7 47, 5 47)))":                -1,
 		"S_INTERSECTS(geometry, POLYGON((5 47, 6 47, 7 49)))":                      -1,
 		"S_INTERSECTS(geometry, POLYGON((5 47, 5.2 47, 5.3 49, 5 47))) AND id='x'": 0,
@@ -278,4 +282,39 @@ func TestRegionsByDrawnFilters(t *testing.T) {
 			t.Errorf("%s: %d %.300s, want %d", filter, res.StatusCode, text, want)
 		}
 	}
+}
+
+// Regions along a line are those within a distance of it, in lists, counts and filters alike.
+func TestRegionsAlongALine(t *testing.T) {
+	w := servertest.NewWhole(t)
+	const line = `{"type":"LineString","coordinates":[[5,47],[5.5,48]]}`
+	counted := func(res *http.Response) int {
+		t.Helper()
+		var c struct{ Count int }
+		if err := json.Unmarshal([]byte(servertest.Body(t, res)), &c); err != nil || res.StatusCode != http.StatusOK {
+			t.Fatal(res.StatusCode, err)
+		}
+		return c.Count
+	}
+	most := 0
+	for _, radius := range []string{"1", "50000", "500000", "20000000"} {
+		n := counted(w.PostTo("/regions/count?types=country&radius="+radius, strings.NewReader(line)))
+		if n < most || n == 0 {
+			t.Errorf("within %s m are %d regions, and %d are nearer", radius, n, most)
+		}
+		most = n
+		list := w.PostTo("/regions/within?types=country&format=ndjson&skipGeometry=true&limit=1000&radius="+radius, strings.NewReader(line))
+		if got := strings.Count(servertest.Body(t, list), "\n"); got != n {
+			t.Errorf("%d regions within %s m are listed, and %d counted", got, radius, n)
+		}
+		if got := counted(w.Get("/regions/count?types=country&polygon=5,47,5.5,48&radius=" + radius)); got != n {
+			t.Errorf("%d regions within %s m by an address, %d by a body", got, radius, n)
+		}
+		filter := url.QueryEscape("S_DWITHIN(geometry, LINESTRING(5 47, 5.5 48), " + radius + ", meters)")
+		if got := counted(w.Get("/ogc/collections/country/count?filter=" + filter)); got != n {
+			t.Errorf("%d regions within %s m by a filter, %d by a body", got, radius, n)
+		}
+	}
+	servertest.WantProblem(t, w.PostTo("/regions/within?radius=5&shares=true", strings.NewReader(line)), http.StatusBadRequest, "bad-parameter")
+	servertest.WantProblem(t, w.PostTo("/regions/count", strings.NewReader(line)), http.StatusBadRequest, "bad-parameter")
 }

@@ -5,6 +5,7 @@ package servertest_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -110,6 +111,44 @@ func TestFiltersOfRegionIDs(t *testing.T) {
 		}
 		if got := strings.Join(ids, " "); got != want || !strings.Contains(text, `"numberMatched":`) {
 			t.Errorf("%s: %q, want %q: %s", request, got, want, text)
+		}
+	}
+}
+
+// Filters in JSON select what the same filters in text do, of items and of counts.
+func TestFiltersAsJSON(t *testing.T) {
+	w := servertest.NewWhole(t)
+	for text, object := range map[string]string{
+		"country <> 'DE' AND NOT population < 30000": `{"op":"and","args":[{"op":"<>","args":[{"property":"country"},"DE"]},` +
+			`{"op":"not","args":[{"op":"<","args":[{"property":"population"},30000]}]}]}`,
+		"S_DWITHIN(geometry, POINT(5 47), 50, km)": `{"op":"s_dwithin","args":[{"property":"geometry"},{"type":"Point","coordinates":[5,47]},50,"km"]}`,
+	} {
+		var counts []string
+		for _, lang := range []string{"cql2-text", "cql2-json"} {
+			filter := text
+			if lang == "cql2-json" {
+				filter = object
+			}
+			query := "filter-lang=" + lang + "&filter=" + url.QueryEscape(filter)
+			count := servertest.Body(t, w.Get("/ogc/collections/places/count?"+query))
+			items := servertest.Body(t, w.Get("/ogc/collections/places/items?f=ndjson&limit=1000&"+query))
+			counts = append(counts, count)
+			if want := fmt.Sprintf(`{"count":%d}`, strings.Count(items, "\n")); count != want || count == `{"count":0}` {
+				t.Errorf("%s: %s, and %s items", filter, count, want)
+			}
+		}
+		if counts[0] != counts[1] {
+			t.Errorf("%s: %s", text, counts)
+		}
+	}
+	for query, detail := range map[string]string{
+		"filter=" + url.QueryEscape(`{"op":"=","args":[{"property":"country"},"WL"]}`):                    "not expected here",
+		"filter-lang=cql2-json&filter=country='WL'":                                                       "no JSON",
+		"filter-lang=cql2-json&filter=" + url.QueryEscape(`{"op":"=","args":[{"property":"land"},"WL"]}`): "queryables",
+		"filter-lang=cql3&filter=a=1":                                                                     "filter-lang",
+	} {
+		if p := servertest.WantProblem(t, w.Get("/ogc/collections/places/items?"+query), http.StatusBadRequest, "bad-parameter"); !strings.Contains(p.Detail, detail) {
+			t.Errorf("%s: %s", query, p.Detail)
 		}
 	}
 }
