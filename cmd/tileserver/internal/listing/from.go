@@ -105,17 +105,17 @@ func (f *From) Others(l feature.Layer, name string) feature.Layer {
 	if f.name == "" || name != f.name {
 		return l
 	}
-	return others{l, f.id}
+	return without{l, f.id}
 }
 
-// others is a layer without one feature.
-type others struct {
+// without is a layer without one feature.
+type without struct {
 	feature.Layer
 	id string
 }
 
 // Features implements feature.Layer.
-func (l others) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+func (l without) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	return func(yield func(*feature.Feature, error) bool) {
 		more, left := *q, q.Limit
 		if more.Limit > 0 {
