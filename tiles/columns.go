@@ -113,9 +113,7 @@ func (all columnSet) insert(dst []byte, number uint64) []byte {
 		return dst
 	}
 	dst = dst[:len(dst)-len(layout.FeatureHeadEnd)]
-	all.each(number, func(name string, value []byte) {
-		dst = appendJSON(append(jsontext.AppendString(append(dst, ','), name), ':'), value)
-	})
+	all.each(number, func(name string, value []byte) { dst = appendMember(append(dst, ','), name, value) })
 	return append(dst, layout.FeatureHeadEnd...)
 }
 
@@ -131,6 +129,22 @@ func (all columnSet) appendFeature(dst, text []byte, typ string) []byte {
 	}
 	dst = all.insert(append(dst, head...), layout.FeatureID(typ, id))
 	return append(dst, text[len(head):]...)
+}
+
+// appendMember appends a member of a JSON object.
+func appendMember(dst []byte, name string, value []byte) []byte {
+	return appendJSON(append(jsontext.AppendString(dst, name), ':'), value)
+}
+
+// appendMember appends the value of a region, if it has one, to members of a JSON object.
+func (c *Column) appendMember(dst []byte, region int) []byte {
+	if c.codes[region] == 0 {
+		return dst
+	}
+	if len(dst) > 0 {
+		dst = append(dst, ',')
+	}
+	return appendMember(dst, c.field.Name, c.value(c.codes[region]))
 }
 
 // appendJSON appends a value message as JSON.
@@ -477,20 +491,25 @@ func fillColumns(ctx context.Context, rt *readerType, regions *regionNumbers, of
 const DefaultColumnBytes = 32 << 20
 
 // SetColumnBytes bounds the memory for the Columns of all Readers of the process, in bytes, and
-// empties it. Columns that take more are read for each call.
+// empties it. Columns that take more are read for each call. An eighth is for Passing.
 func SetColumnBytes(most int64) {
-	columnCache.Store(bytecache.NewOfLarge[columnsKey, *Column](max(0, most)))
+	most = max(0, most)
+	columnCache.Store(bytecache.NewOfLarge[columnsKey, *Column](most - most/8))
+	passingCache.Store(bytecache.NewOfLarge[columnsKey, *Passing](most / 8))
 }
 
-var columnCache atomic.Pointer[bytecache.Cache[columnsKey, *Column]]
+var (
+	columnCache  atomic.Pointer[bytecache.Cache[columnsKey, *Column]]
+	passingCache atomic.Pointer[bytecache.Cache[columnsKey, *Passing]]
+)
 
 func init() { SetColumnBytes(DefaultColumnBytes) }
 
-// columnsKey identifies a column of a type of an opened data set.
+// columnsKey identifies a column of a type of an opened data set, or the regions that pass a filter.
 type columnsKey struct {
 	opened uint64
-	joined uint64 // the state of a layer with the values; 0 for the type's own
-	name   string // "" for the numbers of regions
+	joined uint64 // the state of layers with values; 0 for a column of the type's own
+	name   string // "" for the numbers of regions; of a filter its text
 }
 
 // Hash returns 0, because one lock guards all columns.
