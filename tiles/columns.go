@@ -54,11 +54,15 @@ func (c *Column) Bytes() int64 {
 // Regions returns the number of regions of the type, with and without values.
 func (c *Column) Regions() int { return c.regions.count }
 
-// Values calls fn with the value of each region that has one. A value is a message of package mvt, and
-// is valid as long as the column.
-func (c *Column) Values(fn func(value []byte)) {
-	for _, code := range c.codes {
-		if code > 0 {
+// Values calls fn with the value of each region that passes; nil lets all pass. A value is a message of package mvt,
+// valid as long as the column, or nil for none.
+func (c *Column) Values(only *Passing, fn func(value []byte)) {
+	for region, code := range c.codes {
+		switch {
+		case only != nil && !only.holds(region):
+		case code == 0:
+			fn(nil)
+		default:
 			fn(c.value(code))
 		}
 	}

@@ -187,7 +187,7 @@ func TestColumnsDescribeThemselves(t *testing.T) {
 	}
 	var values []float64
 	for _, column := range c {
-		column.Values(func(value []byte) {
+		column.Values(nil, func(value []byte) {
 			if n, ok := mvt.NumberValue(value); ok && column.Field().Name == "turnover" {
 				values = append(values, n)
 			}

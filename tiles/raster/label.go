@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"image"
+	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -25,11 +26,14 @@ type name struct {
 	people  float64
 	order   int
 	capital bool
-	part    bool    // of a town, and counts a quarter
-	place   bool    // Style.Places applies
-	shown   bool    // with its name
-	ranked  bool    // by the source, not by people
-	disc    float64 // the radius of the dot, in pixels of a tile of 256
+	cluster bool
+	part    bool        // of a town, and counts a quarter
+	place   bool        // Style.Places applies
+	shown   bool        // with its name
+	ranked  bool        // by the source, not by people
+	disc    float64     // the radius of the dot, in pixels of a tile of 256
+	ink     color.NRGBA // of the dot, if it is painted
+	painted bool
 	text    []byte
 	box     image.Rectangle // empty if nothing can be written
 }
@@ -288,6 +292,12 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 			if err := n.read(&c.view, f); err != nil {
 				return err
 			}
+			if !label && drawn.Paint.of(c.view.Name) && !n.cluster {
+				n.painted = true
+				if n.ink, err = drawn.Paint.choose(&c.view, f); err != nil {
+					return err
+				}
+			}
 			if !look.Text.names(n.rank, drawn.Zoom) {
 				continue
 			}
@@ -403,7 +413,7 @@ func (n *name) read(v *mvt.LayerView, f mvt.Feature) error {
 			n.capital, n.part = string(code) == "PPLC", string(code) == "PPLX"
 		case "point_count":
 			if v, ok := mvt.NumberValue(value); ok && v > 0 {
-				n.rank, n.ranked = -v*1e12, true
+				n.rank, n.ranked, n.cluster = -v*1e12, true, true
 				n.disc = discOf(n.disc, v)
 			}
 		}
@@ -458,29 +468,56 @@ func (c *canvas) place(i int) {
 	}
 }
 
-// drawDots draws the dots of the points that are not labels, the most important on top. Without
-// bare, points without a shown name get no dot, except markers.
+// drawDots draws the dots of the points that are not labels, the most important on top, and painted ones
+// above all. Without bare, points without a shown name get no dot, except markers.
 func (c *canvas) drawDots(bare bool) error {
+	drawn := func(n *name) bool {
+		return !n.label && n.look.Dot.Radius > 0 && (n.look.KeepDotsClear || n.shown || bare)
+	}
 	for i := len(c.names) - 1; i >= 0; {
 		l, disc := c.names[i].look, c.names[i].disc
-		p := pen{c: c, inner: disc * float64(c.scale), outer: (disc + 1) * float64(c.scale)}
-		drawn := false
+		from := i
 		for ; i >= 0 && c.names[i].look == l && c.names[i].disc == disc; i-- {
-			n := &c.names[i]
-			if n.label || l.Dot.Radius == 0 || !l.KeepDotsClear && !n.shown && !bare {
-				continue
-			}
-			if !drawn {
-				drawn = true
-				p.lift()
-			}
-			if err := p.segment(n.x, n.y, n.x, n.y); err != nil {
-				return err
-			}
 		}
-		if drawn {
-			p.lay(l.Dot.Color, l.Dot.Rim)
+		if err := c.drawDiscs(c.names[i+1:from+1], disc, l.Dot.Color, func(n *name) bool { return !n.painted && drawn(n) }); err != nil {
+			return err
 		}
+	}
+	var inks []color.NRGBA
+	for i := range c.names {
+		if n := &c.names[i]; n.painted && !slices.Contains(inks, n.ink) {
+			inks = append(inks, n.ink)
+		}
+	}
+	slices.SortFunc(inks, compareColors)
+	for _, ink := range inks { // they do not touch each other
+		at := slices.IndexFunc(c.names, func(n name) bool { return n.painted })
+		if err := c.drawDiscs(c.names, c.names[at].disc, ink, func(n *name) bool { return n.painted && n.ink == ink && drawn(n) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawDiscs draws the dots of some points, which have one radius and one rim, in a colour.
+func (c *canvas) drawDiscs(names []name, disc float64, ink color.NRGBA, of func(n *name) bool) error {
+	p := pen{c: c, inner: disc * float64(c.scale), outer: (disc + 1) * float64(c.scale)}
+	drawn := -1
+	for i := range names {
+		n := &names[i]
+		if !of(n) {
+			continue
+		}
+		if drawn < 0 {
+			drawn = i
+			p.lift()
+		}
+		if err := p.segment(n.x, n.y, n.x, n.y); err != nil {
+			return err
+		}
+	}
+	if drawn >= 0 {
+		p.lay(ink, names[drawn].look.Dot.Rim)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package raster
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"quadrille/tiles/mvt"
 )
@@ -12,18 +13,58 @@ func (c *canvas) strokeLayer(l *layer, zoom int) error {
 	if _, _, err := mvt.NextLayer(l.raw, &c.view); err != nil {
 		return err
 	}
+	if l.paint != nil {
+		return c.strokePainted(l, zoom)
+	}
+	isCoast := func(f mvt.Feature) bool {
+		return c.view.StringTag(f, "left") == nil || c.view.StringTag(f, "right") == nil
+	}
 	for _, coast := range []bool{true, false} {
 		style := l.Border
 		if coast {
 			style = l.Coast
 		}
 		if style.Width > 0 && (!coast || l.land || !l.OnlyAsLand && !l.inland) {
-			if err := c.strokeLines(style, coast, zoom); err != nil {
+			if err := c.strokeLines(style, zoom, func(f mvt.Feature) (bool, error) { return isCoast(f) == coast, nil }); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// strokePainted draws the lines of a layer of lines at full strength, those of one colour together.
+func (c *canvas) strokePainted(l *layer, zoom int) error {
+	var colors []color.NRGBA
+	for i := range c.view.Len() {
+		f, err := c.view.Feature(i)
+		if err != nil {
+			return err
+		}
+		col, err := l.paint.choose(&c.view, f)
+		if err != nil {
+			return err
+		}
+		if col.A > 0 && f.Type == mvt.LineString && !slices.Contains(colors, col) {
+			colors = append(colors, col)
+		}
+	}
+	slices.SortFunc(colors, compareColors) // as in other tiles
+	style := l.Coast                       // a line has no region on either side
+	style.GrowsFromZoom, style.LightFromZoom = zoom-5, 0
+	for _, style.Color = range colors {
+		if err := c.strokeLines(style, zoom, func(f mvt.Feature) (bool, error) {
+			col, err := l.paint.choose(&c.view, f)
+			return col == style.Color, err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compareColors(a, b color.NRGBA) int {
+	return slices.Compare([]uint8{a.R, a.G, a.B, a.A}, []uint8{b.R, b.G, b.B, b.A})
 }
 
 // strength returns a line's share of its full width and darkness at a zoom. At full strength,
@@ -32,7 +73,8 @@ func (l *LineStyle) strength(zoom int) float64 {
 	return min(max(0.5+0.1*float64(zoom-l.GrowsFromZoom), 0.5), 1)
 }
 
-func (c *canvas) strokeLines(style LineStyle, coast bool, zoom int) error {
+// strokeLines draws the lines for which of returns true.
+func (c *canvas) strokeLines(style LineStyle, zoom int, of func(f mvt.Feature) (bool, error)) error {
 	strength := style.strength(zoom)
 	if style.LightFromZoom > 0 && zoom >= style.LightFromZoom {
 		strength /= 2
@@ -49,7 +91,13 @@ func (c *canvas) strokeLines(style LineStyle, coast bool, zoom int) error {
 		if err != nil {
 			return err
 		}
-		if f.Type != mvt.LineString || (c.view.StringTag(f, "left") == nil || c.view.StringTag(f, "right") == nil) != coast {
+		if f.Type != mvt.LineString {
+			continue
+		}
+		if is, err := of(f); err != nil || !is {
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		if !drawn {

@@ -175,6 +175,27 @@ func (c *Classes) unique(v *Values) {
 	}
 }
 
+// ColorOfNumber returns the colour of a number, "" if it is in no class.
+func (c *Classes) ColorOfNumber(n float64) string {
+	if !c.Numeric {
+		return c.ColorOfText(numberText(n))
+	}
+	i, is := slices.BinarySearch(c.Stops, n)
+	if is {
+		i++
+	}
+	return c.List[i].Color
+}
+
+// ColorOfText returns the colour of a text, or of a boolean as a text, "" if it is in no class.
+func (c *Classes) ColorOfText(text string) string {
+	i := slices.IndexFunc(c.List, func(class Class) bool { return !c.Numeric && class.Value == text })
+	if i < 0 {
+		return ""
+	}
+	return c.List[i].Color
+}
+
 // numberText writes a number as JavaScript does, which maps compare it with.
 func numberText(n float64) string {
 	if a := math.Abs(n); a == 0 || a >= 1e-6 && a < 1e21 {

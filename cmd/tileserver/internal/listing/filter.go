@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"quadrille/cmd/internal/nearest"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/feature"
 )
@@ -13,6 +14,14 @@ import (
 type Filtered struct {
 	Name   string
 	Schema feature.Schema
+}
+
+// names lists the properties.
+func (f *Filtered) names() (names []string) {
+	for _, field := range f.Schema {
+		names = append(names, field.Name)
+	}
+	return names
 }
 
 // Filters makes the filter of each layer from the undeclared parameters of a request: nil without
@@ -58,6 +67,8 @@ func filterOf(query *endpoint.ParamNames, others []endpoint.ExtraParam, of *Filt
 		detail := "Unknown parameter " + shown
 		if meant := query.NearestName(o.Name); meant != "" {
 			detail += ": did you mean " + meant + "?"
+		} else if meant, near := nearest.Name(term.Name, of.names()); near {
+			detail += ": did you mean the property " + endpoint.Printable(meant) + "?"
 		} else {
 			detail += "."
 		}
@@ -83,7 +94,7 @@ func PropertyNames(layers []Filtered, listed string) string {
 	case len(names) == 0 && len(layers) > 1:
 		return "these layers have none in common; ask for one of them."
 	case len(names) == 0:
-		return "these points have none."
+		return "there are none."
 	case len(names) > namesInRefusal:
 		if listed != "" {
 			listed = " that " + listed + " lists"

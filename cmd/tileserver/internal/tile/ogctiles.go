@@ -207,11 +207,22 @@ func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of 
 		if v.naming.lang = langOf(q, endpoint.Names); q.Err != nil {
 			return q.Err
 		}
+		if k == mapTiles {
+			if v.color = pictureColoring(q, true); q.Err != nil {
+				return q.Err
+			}
+			set = set.colored(v)
+		}
 		if err := v.filter(q, set); err != nil {
 			return err
 		}
 		v.spare(set, web.FormatMVT)
-		of.names, of.filter = v.naming.lang, v.filters.query
+		of.names, of.filter = v.naming.lang, v.query()
+		if v.color.layer != "" { // refuse what tiles would refuse
+			if _, err := s.classes(s.WithClientOf(c.Request().Context(), c), v, set, v.color, false); err != nil {
+				return err
+			}
+		}
 		t, err := newTileset(c.Request().Context(), v, set, k, &of, base)
 		if err != nil {
 			return err

@@ -53,7 +53,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 	if err := v.filter(q, set); err != nil {
 		return err
 	}
-	how.filter = v.filters.query
+	how.filters = v.filters
 	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	a.Tag = s.styleTag(r, a, v, base, how, set, maps)
 	if _, live := v.colorFrom(how.color); live { // classes are of this moment
@@ -65,7 +65,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 // styling has the parameters of a style.
 type styling struct {
 	theme, lang, encoding string
-	filter                string // parameters of the tiles of points
+	filters               filters
 	names                 bool
 	color                 coloring
 	// fields are the properties that tiles of the coloured layer are asked for, if they lack its
@@ -76,7 +76,7 @@ type styling struct {
 func (s *Handlers) styleTag(r *http.Request, a web.Answer, v *view, base string, how styling, set *layerSet, maps []basemaps.Map) web.Tag {
 	h := s.ETagSeed.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names))
 	h = h.Bytes(how.color.layer).Bytes(how.color.property).Bytes(how.color.division).Bytes(how.color.scheme)
-	h = h.Bytes(how.encoding).Bytes(how.filter).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
+	h = h.Bytes(how.encoding).Bytes(how.filters.query).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
 	for i := range v.points[:v.singles] {
 		h = h.Number(v.points[i].ID())
 	}
@@ -114,14 +114,14 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 		Zoom:   max(tiles.Center[2]-1, 0),
 		Glyphs: s.Glyphs,
 	}
-	painted, err := s.color(ctx, v, set, p, how)
+	painted, err := s.color(ctx, v, set, how.color, how.theme, false)
 	if err != nil {
 		return nil, err
 	}
 	how.fields = set.fieldsFor(v, how.color)
 	style.Sources = p.sources(set, base, how)
 	if painted != nil {
-		if painted.opacity = 1; len(maps) > 0 { // what lies under it must not change the colours otherwise
+		if len(maps) > 0 { // what lies under it must not change the colours otherwise
 			painted.opacity = 0.75
 		}
 		style.Metadata = &styleMetadata{painted.legend}

@@ -60,8 +60,8 @@ func (p *palette) sources(set *layerSet, base string, how styling) map[string]st
 		if slices.ContainsFunc(list, func(name string) bool { return layerOf(name) == how.color.layer }) {
 			file = with(file, fieldsParam.Name, fieldsText(how.fields))
 		}
-		if slices.ContainsFunc(list, func(name string) bool { return slices.Contains(set.points, name) }) {
-			file = withQuery(file, how.filter)
+		if slices.ContainsFunc(list, func(name string) bool { return how.filters.of[layerOf(name)] != nil }) {
+			file = withQuery(file, how.filters.query)
 		}
 		source.URL = base + "/tiles/" + escapeLayers(strings.Join(list, ",")) + file
 		all[id] = source
