@@ -2,7 +2,6 @@ package raster
 
 import (
 	"image"
-	"image/color"
 	"image/draw"
 	"math"
 
@@ -26,13 +25,6 @@ func (c *canvas) fillLayer(l *layer) error {
 		if f.Type != mvt.Polygon {
 			continue
 		}
-		col, err := l.choose(&c.view, f)
-		if err != nil {
-			return err
-		}
-		if col.A == 0 {
-			continue
-		}
 		r, err := c.cover(f, float64(c.size)/float64(c.view.Extent))
 		if err != nil {
 			return err
@@ -47,19 +39,21 @@ func (c *canvas) fillLayer(l *layer) error {
 			c.clearSumsAround(u, dirty)
 			dirty = u
 		}
-		c.addSums(r, rgb{col.R, col.G, col.B})
+		var col rgb
+		if l.paint == nil {
+			col, err = l.colors.choose(&c.view, f)
+		} else if at, perr := l.paint.choose(&c.view, f); l.paint.Colors[at].A == 0 {
+			continue
+		} else {
+			col, err = l.colors[at], perr
+		}
+		if err != nil {
+			return err
+		}
+		c.addSums(r, col)
 	}
 	c.blendSums(dirty, uint32(math.Round(l.fill.Opacity*255)))
 	return nil
-}
-
-// choose returns the colour of a feature.
-func (l *layer) choose(v *mvt.LayerView, f mvt.Feature) (color.NRGBA, error) {
-	if l.paint != nil {
-		return l.paint.choose(v, f)
-	}
-	col, err := l.colors.choose(v, f)
-	return color.NRGBA{R: col[0], G: col[1], B: col[2], A: 255}, err
 }
 
 // cover rasterises a polygon into c.mask and returns the covered pixels. There are none if the

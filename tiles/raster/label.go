@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"image"
-	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -25,15 +24,13 @@ type name struct {
 	num     uint64
 	people  float64
 	order   int
+	class   int // 1 more than the index of its colour in Tile.Paint; 0 if it is not painted
 	capital bool
-	cluster bool
-	part    bool        // of a town, and counts a quarter
-	place   bool        // Style.Places applies
-	shown   bool        // with its name
-	ranked  bool        // by the source, not by people
-	disc    float64     // the radius of the dot, in pixels of a tile of 256
-	ink     color.NRGBA // of the dot, if it is painted
-	painted bool
+	part    bool    // of a town, and counts a quarter
+	place   bool    // Style.Places applies
+	shown   bool    // with its name
+	ranked  bool    // by the source, not by people
+	disc    float64 // the radius of the dot, in pixels of a tile of 256
 	text    []byte
 	box     image.Rectangle // empty if nothing can be written
 }
@@ -92,7 +89,7 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 	if err := r.arrange(c, t); err != nil {
 		return err
 	}
-	if err := c.drawDots(t.Zoom >= r.style.Places.DotsFrom); err != nil {
+	if err := c.drawDots(t.Zoom >= r.style.Places.DotsFrom, t.Paint); err != nil {
 		return err
 	}
 	for n := range c.visible {
@@ -257,6 +254,7 @@ func (c *canvas) unobstructed(i int) bool {
 func comparePriority(a, b name) int {
 	return cmp.Or(
 		cmp.Compare(a.order, b.order), strings.Compare(a.typ, b.typ), cmp.Compare(a.rank, b.rank),
+		cmp.Compare(a.class, b.class), // dots of one colour are drawn together
 		bytes.Compare(a.id, b.id), cmp.Compare(a.num, b.num), bytes.Compare(a.text, b.text),
 		cmp.Compare(a.y, b.y), cmp.Compare(a.x, b.x),
 	)
@@ -292,11 +290,11 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 			if err := n.read(&c.view, f); err != nil {
 				return err
 			}
-			if !label && drawn.Paint.of(c.view.Name) && !n.cluster {
-				n.painted = true
-				if n.ink, err = drawn.Paint.choose(&c.view, f); err != nil {
+			if !label && drawn.Paint.of(c.view.Name) && n.disc == look.Dot.Radius { // no cluster
+				if n.class, err = drawn.Paint.choose(&c.view, f); err != nil {
 					return err
 				}
+				n.class++
 			}
 			if !look.Text.names(n.rank, drawn.Zoom) {
 				continue
@@ -413,7 +411,7 @@ func (n *name) read(v *mvt.LayerView, f mvt.Feature) error {
 			n.capital, n.part = string(code) == "PPLC", string(code) == "PPLX"
 		case "point_count":
 			if v, ok := mvt.NumberValue(value); ok && v > 0 {
-				n.rank, n.ranked, n.cluster = -v*1e12, true, true
+				n.rank, n.ranked = -v*1e12, true
 				n.disc = discOf(n.disc, v)
 			}
 		}
@@ -468,56 +466,32 @@ func (c *canvas) place(i int) {
 	}
 }
 
-// drawDots draws the dots of the points that are not labels, the most important on top, and painted ones
-// above all. Without bare, points without a shown name get no dot, except markers.
-func (c *canvas) drawDots(bare bool) error {
-	drawn := func(n *name) bool {
-		return !n.label && n.look.Dot.Radius > 0 && (n.look.KeepDotsClear || n.shown || bare)
-	}
+// drawDots draws the dots of the points that are not labels, the most important on top. Without
+// bare, points without a shown name get no dot, except markers.
+func (c *canvas) drawDots(bare bool, paint *Paint) error {
 	for i := len(c.names) - 1; i >= 0; {
-		l, disc := c.names[i].look, c.names[i].disc
-		from := i
-		for ; i >= 0 && c.names[i].look == l && c.names[i].disc == disc; i-- {
+		l, disc, class := c.names[i].look, c.names[i].disc, c.names[i].class
+		p := pen{c: c, inner: disc * float64(c.scale), outer: (disc + 1) * float64(c.scale)}
+		drawn := false
+		for ; i >= 0 && c.names[i].look == l && c.names[i].disc == disc && c.names[i].class == class; i-- {
+			n := &c.names[i]
+			if n.label || l.Dot.Radius == 0 || !l.KeepDotsClear && !n.shown && !bare {
+				continue
+			}
+			if !drawn {
+				drawn = true
+				p.lift()
+			}
+			if err := p.segment(n.x, n.y, n.x, n.y); err != nil {
+				return err
+			}
 		}
-		if err := c.drawDiscs(c.names[i+1:from+1], disc, l.Dot.Color, func(n *name) bool { return !n.painted && drawn(n) }); err != nil {
-			return err
+		if ink := l.Dot.Color; drawn {
+			if class > 0 {
+				ink = paint.Colors[class-1]
+			}
+			p.lay(ink, l.Dot.Rim)
 		}
-	}
-	var inks []color.NRGBA
-	for i := range c.names {
-		if n := &c.names[i]; n.painted && !slices.Contains(inks, n.ink) {
-			inks = append(inks, n.ink)
-		}
-	}
-	slices.SortFunc(inks, compareColors)
-	for _, ink := range inks { // they do not touch each other
-		at := slices.IndexFunc(c.names, func(n name) bool { return n.painted })
-		if err := c.drawDiscs(c.names, c.names[at].disc, ink, func(n *name) bool { return n.painted && n.ink == ink && drawn(n) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// drawDiscs draws the dots of some points, which have one radius and one rim, in a colour.
-func (c *canvas) drawDiscs(names []name, disc float64, ink color.NRGBA, of func(n *name) bool) error {
-	p := pen{c: c, inner: disc * float64(c.scale), outer: (disc + 1) * float64(c.scale)}
-	drawn := -1
-	for i := range names {
-		n := &names[i]
-		if !of(n) {
-			continue
-		}
-		if drawn < 0 {
-			drawn = i
-			p.lift()
-		}
-		if err := p.segment(n.x, n.y, n.x, n.y); err != nil {
-			return err
-		}
-	}
-	if drawn >= 0 {
-		p.lay(ink, names[drawn].look.Dot.Rim)
 	}
 	return nil
 }

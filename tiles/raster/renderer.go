@@ -57,16 +57,16 @@ type Tile struct {
 type Paint struct {
 	Layer     string // of the vector tile
 	Attribute string
-	// Color returns the colour for a value, a message of package mvt, or for nil, which is none. It is opaque,
-	// or transparent for a feature that is not drawn.
-	Color func(value []byte) color.NRGBA
+	Colors    []color.NRGBA // opaque, or transparent for features that are not drawn
+	// Class returns the index of the colour for a value, a message of package mvt, or for nil, which is none.
+	Class func(value []byte) int
 }
 
 // of reports whether the layer is painted. A nil Paint has no layer.
 func (p *Paint) of(layer []byte) bool { return p != nil && p.Layer == string(layer) }
 
-// choose returns the colour of a feature.
-func (p *Paint) choose(v *mvt.LayerView, f mvt.Feature) (color.NRGBA, error) {
+// choose returns the index of the colour of a feature.
+func (p *Paint) choose(v *mvt.LayerView, f mvt.Feature) (int, error) {
 	var own []byte
 	err := v.EachTag(f, func(key, value []byte) bool {
 		if string(key) == p.Attribute {
@@ -74,7 +74,7 @@ func (p *Paint) choose(v *mvt.LayerView, f mvt.Feature) (color.NRGBA, error) {
 		}
 		return own == nil
 	})
-	return p.Color(own), err
+	return p.Class(own), err
 }
 
 // placesType is the type of the layer to which Style.Places applies.
@@ -180,7 +180,7 @@ func (r *Renderer) draw(c *canvas, t *Tile) error {
 		c.flood(r.style.Water)
 	}
 	for _, l := range c.layers {
-		if l.fill.Opacity > 0 && (len(l.colors) > 0 || l.paint != nil) {
+		if l.fill.Opacity > 0 && len(l.colors) > 0 {
 			if err := c.fillLayer(&l); err != nil {
 				return err
 			}
@@ -237,7 +237,8 @@ func (r *Renderer) listLayers(c *canvas, t *Tile) error {
 				l.order = r.style.Other.Order
 			}
 			if t.Paint.of(c.view.Name) {
-				l.paint, l.fill = t.Paint, FillStyle{Opacity: 1}
+				l.paint, l.fill = t.Paint, FillStyle{t.Paint.Colors, 1}
+				l.colors = l.fill.palette()
 			}
 			c.layers = append(c.layers, l)
 		}

@@ -3,7 +3,6 @@ package raster
 import (
 	"image/color"
 	"math"
-	"slices"
 
 	"quadrille/tiles/mvt"
 )
@@ -16,16 +15,15 @@ func (c *canvas) strokeLayer(l *layer, zoom int) error {
 	if l.paint != nil {
 		return c.strokePainted(l, zoom)
 	}
-	isCoast := func(f mvt.Feature) bool {
-		return c.view.StringTag(f, "left") == nil || c.view.StringTag(f, "right") == nil
-	}
 	for _, coast := range []bool{true, false} {
 		style := l.Border
 		if coast {
 			style = l.Coast
 		}
 		if style.Width > 0 && (!coast || l.land || !l.OnlyAsLand && !l.inland) {
-			if err := c.strokeLines(style, zoom, func(f mvt.Feature) (bool, error) { return isCoast(f) == coast, nil }); err != nil {
+			if err := c.strokeLines(style, zoom, func(f mvt.Feature) bool {
+				return (c.view.StringTag(f, "left") == nil || c.view.StringTag(f, "right") == nil) == coast
+			}); err != nil {
 				return err
 			}
 		}
@@ -35,36 +33,20 @@ func (c *canvas) strokeLayer(l *layer, zoom int) error {
 
 // strokePainted draws the lines of a layer of lines at full strength, those of one colour together.
 func (c *canvas) strokePainted(l *layer, zoom int) error {
-	var colors []color.NRGBA
-	for i := range c.view.Len() {
-		f, err := c.view.Feature(i)
-		if err != nil {
-			return err
-		}
-		col, err := l.paint.choose(&c.view, f)
-		if err != nil {
-			return err
-		}
-		if col.A > 0 && f.Type == mvt.LineString && !slices.Contains(colors, col) {
-			colors = append(colors, col)
-		}
-	}
-	slices.SortFunc(colors, compareColors) // as in other tiles
-	style := l.Coast                       // a line has no region on either side
+	style := l.Coast // a line has no region on either side
 	style.GrowsFromZoom, style.LightFromZoom = zoom-5, 0
-	for _, style.Color = range colors {
-		if err := c.strokeLines(style, zoom, func(f mvt.Feature) (bool, error) {
-			col, err := l.paint.choose(&c.view, f)
-			return col == style.Color, err
+	for i, col := range l.paint.Colors {
+		if style.Color = col; col.A == 0 {
+			continue
+		}
+		if err := c.strokeLines(style, zoom, func(f mvt.Feature) bool {
+			at, err := l.paint.choose(&c.view, f)
+			return err == nil && at == i
 		}); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func compareColors(a, b color.NRGBA) int {
-	return slices.Compare([]uint8{a.R, a.G, a.B, a.A}, []uint8{b.R, b.G, b.B, b.A})
 }
 
 // strength returns a line's share of its full width and darkness at a zoom. At full strength,
@@ -74,7 +56,7 @@ func (l *LineStyle) strength(zoom int) float64 {
 }
 
 // strokeLines draws the lines for which of returns true.
-func (c *canvas) strokeLines(style LineStyle, zoom int, of func(f mvt.Feature) (bool, error)) error {
+func (c *canvas) strokeLines(style LineStyle, zoom int, of func(f mvt.Feature) bool) error {
 	strength := style.strength(zoom)
 	if style.LightFromZoom > 0 && zoom >= style.LightFromZoom {
 		strength /= 2
@@ -91,13 +73,7 @@ func (c *canvas) strokeLines(style LineStyle, zoom int, of func(f mvt.Feature) (
 		if err != nil {
 			return err
 		}
-		if f.Type != mvt.LineString {
-			continue
-		}
-		if is, err := of(f); err != nil || !is {
-			if err != nil {
-				return err
-			}
+		if f.Type != mvt.LineString || !of(f) {
 			continue
 		}
 		if !drawn {

@@ -318,8 +318,7 @@ func (c *canvas) spread(width float64) {
 }
 
 // DrawText draws a line of text, at on its base line and at most width pixels wide; a longer one ends in an
-// ellipsis. Characters that the font lacks are left out. It returns the width of the line. With a nil picture it
-// draws nothing.
+// ellipsis. Characters that the font lacks are left out. It returns the width of the line.
 func DrawText(dst draw.Image, at image.Point, text string, size float64, bold bool, ink color.Color, width int) (int, error) {
 	fonts, err := faces()
 	if err != nil {
@@ -343,9 +342,6 @@ func DrawText(dst draw.Image, at image.Point, text string, size float64, bold bo
 		return 0, nil
 	}
 	taken := int(math.Ceil(float64(line.width) * size))
-	if dst == nil || taken == 0 {
-		return taken, nil
-	}
 	top := int(math.Ceil(size)) // capitals may have marks
 	box := image.Rect(0, 0, taken, top+int(math.Ceil(descent*size)))
 	c.raster.Reset(box.Dx(), box.Dy())

@@ -175,25 +175,21 @@ func (c *Classes) unique(v *Values) {
 	}
 }
 
-// ColorOfNumber returns the colour of a number, "" if it is in no class.
-func (c *Classes) ColorOfNumber(n float64) string {
+// OfNumber returns the index of the class of a number, or -1.
+func (c *Classes) OfNumber(n float64) int {
 	if !c.Numeric {
-		return c.ColorOfText(numberText(n))
+		return c.OfText(numberText(n))
 	}
 	i, is := slices.BinarySearch(c.Stops, n)
 	if is {
 		i++
 	}
-	return c.List[i].Color
+	return i
 }
 
-// ColorOfText returns the colour of a text, or of a boolean as a text, "" if it is in no class.
-func (c *Classes) ColorOfText(text string) string {
-	i := slices.IndexFunc(c.List, func(class Class) bool { return !c.Numeric && class.Value == text })
-	if i < 0 {
-		return ""
-	}
-	return c.List[i].Color
+// OfText returns the index of the class of a text, or of a boolean as a text, or -1.
+func (c *Classes) OfText(text string) int {
+	return slices.IndexFunc(c.List, func(class Class) bool { return !c.Numeric && class.Value == text })
 }
 
 // numberText writes a number as JavaScript does, which maps compare it with.

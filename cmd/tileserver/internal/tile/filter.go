@@ -102,7 +102,7 @@ func (v *view) filteredTypes(set *layerSet, others []endpoint.ExtraParam) (some 
 		}
 	}
 	if some == nil {
-		return all, nil
+		some = all
 	}
 	return some, nil
 }

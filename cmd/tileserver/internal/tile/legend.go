@@ -1,11 +1,15 @@
 package tile
 
 import (
+	"cmp"
 	"image"
-	"image/color"
 	"image/draw"
 	"math"
 	"strconv"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/theme"
@@ -23,109 +27,66 @@ const (
 	legendWidth  = 220 // of a text, at most
 )
 
-type legendLine struct {
-	text  string
-	color *color.NRGBA // nil for the title
-}
-
-// lines returns the title and the classes of a legend. It says the same as the legend of the map page.
-func (of *colored) lines() []legendLine {
-	list := []legendLine{{text: of.property}}
+// lines returns the texts of the classes, and of other and of missing values, as the legend of the map page has them.
+func (of *colored) lines() (texts []string) {
 	for _, class := range of.classes.List {
-		text := class.Value
+		text := cmp.Or(class.Value, "–")
 		if of.classes.Numeric {
 			text = legendNumber(class.From)
-			if to := legendNumber(class.To); to != text {
-				text += " – " + to
+			if class.From != class.To {
+				text += " – " + legendNumber(class.To)
 			}
-		} else if text == "" {
-			text = "–"
 		}
-		var c theme.Color
-		_ = c.UnmarshalText([]byte(class.Color)) // it is one of package choropleth
-		list = append(list, legendLine{text, &c.NRGBA})
+		texts = append(texts, text)
 	}
 	if of.legend.Rest != nil {
-		list = append(list, legendLine{"Other values", &of.missing.NRGBA})
+		texts = append(texts, "Other values")
 	}
 	if of.legend.Missing != nil {
-		list = append(list, legendLine{"No value", &of.missing.NRGBA})
+		texts = append(texts, "No value")
 	}
-	return list
+	return texts
 }
 
-// legendNumber writes a number with at most six digits that count, those of thousands in groups.
+// legendNumber writes a number with at most six digits that count.
 func legendNumber(v float64) string {
-	text := strconv.FormatFloat(v, 'g', 6, 64)
-	if a := math.Abs(v); a < 1e-4 && a > 0 || a >= 1e15 {
-		return text
+	if a := math.Abs(v); a > 0 && a < 1e-4 || a >= 1e15 {
+		return strconv.FormatFloat(v, 'g', 6, 64)
 	}
-	short, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return text
-	}
-	text = strconv.FormatFloat(short+0, 'f', -1, 64)
-	first, end := 0, len(text)
-	for i := range len(text) {
-		switch {
-		case text[i] == '-':
-			first = 1
-		case text[i] == '.':
-			end = i
-		}
-	}
-	for i := end - 3; i > first; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return message.NewPrinter(language.English).Sprint(number.Decimal(v, number.Precision(6)))
 }
 
 // drawLegend draws what the colours mean in the lower left corner. Rows for which the picture has no room are
 // left out, and dots stand for them.
-func (of *colored) drawLegend(picture draw.Image, scale int, colors *theme.Theme) error {
-	size, ink, paper := picture.Bounds().Size(), colors.Label.Capital.NRGBA, colors.Label.Halo.NRGBA
-	lines := of.lines()
-	rows := (size.Y/scale - 4*legendMargin) / legendRow
-	most := min(legendWidth, size.X/scale-4*legendMargin-legendSwatch-legendMargin) * scale
-	if rows < 2 || most < legendText*scale {
+func (of *colored) drawLegend(picture draw.Image, scale int, style *theme.Theme) error {
+	size, ink, paper := picture.Bounds().Size(), style.Label.Capital.NRGBA, style.Label.Halo.NRGBA
+	margin, row, swatch, letters := legendMargin*scale, legendRow*scale, legendSwatch*scale, legendText*float64(scale)
+	texts, colors := append([]string{of.property}, of.lines()...), of.colors()
+	rows, most := (size.Y-4*margin)/row, min(legendWidth*scale, size.X-4*margin)
+	if rows < 2 || most < 4*swatch {
 		return nil
 	}
-	if len(lines) > rows {
-		lines = append(lines[:rows-1], legendLine{text: "…"})
+	if len(texts) > rows {
+		texts = append(texts[:rows-1], "…")
 	}
-	indent := func(l legendLine) int {
-		if l.color == nil {
-			return 0
-		}
-		return (legendSwatch + legendMargin) * scale
-	}
-	write := func(dst draw.Image, at image.Point, i int) (int, error) {
-		return raster.DrawText(dst, at, lines[i].text, legendText*float64(scale), i == 0, ink, most)
-	}
+	content := image.NewNRGBA(image.Rect(0, 0, most, len(texts)*row))
 	width := 0
-	for i, l := range lines {
-		taken, err := write(nil, image.Point{}, i)
+	for i, text := range texts {
+		left := 0
+		if i > 0 && (text != "…" || i+1 < rows) {
+			left = swatch + margin
+			square := image.Rect(0, 0, swatch, swatch).Add(image.Pt(0, i*row+(row-swatch)/2))
+			draw.Draw(content, square, image.NewUniform(ink), image.Point{}, draw.Src)
+			draw.Draw(content, square.Inset(scale), image.NewUniform(colors[min(i, len(colors))-1]), image.Point{}, draw.Src)
+		}
+		taken, err := raster.DrawText(content, image.Pt(left, i*row+row*3/4), text, letters, i == 0, ink, most-left)
 		if err != nil {
 			return err
 		}
-		width = max(width, taken+indent(l))
+		width = max(width, left+taken)
 	}
-	margin, row, swatch := legendMargin*scale, legendRow*scale, legendSwatch*scale
-	box := image.Rect(margin, size.Y-3*margin-len(lines)*row, 3*margin+width, size.Y-margin)
-	draw.Draw(picture, box, image.NewUniform(paper), image.Point{}, draw.Over)
-	paper.A = 255 // below a colour that is transparent
-	for i, l := range lines {
-		at := image.Pt(box.Min.X+margin, box.Min.Y+margin+i*row)
-		if l.color != nil {
-			square := image.Rect(at.X, at.Y+(row-swatch)/2, at.X+swatch, at.Y+(row+swatch)/2)
-			draw.Draw(picture, square, image.NewUniform(ink), image.Point{}, draw.Over)
-			for _, c := range []color.NRGBA{paper, *l.color} {
-				draw.Draw(picture, square.Inset(scale), image.NewUniform(c), image.Point{}, draw.Over)
-			}
-		}
-		if _, err := write(picture, image.Pt(at.X+indent(l), at.Y+row-(legendRow-legendText+1)*scale/2-scale), i); err != nil {
-			return err
-		}
-	}
+	inner := image.Rect(0, 0, width, content.Rect.Dy()).Add(image.Pt(2*margin, size.Y-2*margin-content.Rect.Dy()))
+	draw.Draw(picture, inner.Inset(-margin), image.NewUniform(paper), image.Point{}, draw.Over)
+	draw.Draw(picture, inner, content, image.Point{}, draw.Over)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 )
@@ -218,10 +219,8 @@ func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of 
 		}
 		v.spare(set, web.FormatMVT)
 		of.names, of.filter = v.naming.lang, v.query()
-		if v.color.layer != "" { // refuse what tiles would refuse
-			if _, err := s.classes(s.WithClientOf(c.Request().Context(), c), v, set, v.color, false); err != nil {
-				return err
-			}
+		if _, err := s.color(s.WithClientOf(c.Request().Context(), c), v, set, v.color, theme.Themes[0], false); err != nil {
+			return err // as tiles would be refused
 		}
 		t, err := newTileset(c.Request().Context(), v, set, k, &of, base)
 		if err != nil {

@@ -171,7 +171,7 @@ func (of *colored) paintOf(v *view, set *layerSet) *raster.Paint {
 	if of == nil {
 		return nil
 	}
-	paint := &raster.Paint{Layer: of.layer, Attribute: of.property, Color: of.of}
+	paint := &raster.Paint{Layer: of.layer, Attribute: of.property, Colors: of.colors(), Class: of.classOf}
 	if slices.Contains(set.types, of.layer) {
 		b, err := v.Boundaries.ReaderOf(of.layer)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"image/color"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,13 +72,7 @@ func (c *coloring) query() string {
 	if c.layer == "" {
 		return ""
 	}
-	query := url.Values{colorParam.Name: {c.layer + "." + c.property}}
-	for name, value := range map[string]string{classesParam.Name: c.division, schemeParam.Name: c.scheme} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	return query.Encode()
+	return strings.TrimPrefix(with(with(with("", colorParam.Name, c.layer+"."+c.property), classesParam.Name, c.division), schemeParam.Name, c.scheme), "?")
 }
 
 // sentence returns the text of an error about classes for a client.
@@ -178,21 +171,30 @@ func (of *colored) expression() []any {
 	return []any{"case", []any{"has", of.property}, append(match, missing), missing} // no value is the text ""
 }
 
-// of returns the colour of a value, a message of package mvt, or of nil: what the expression is for it.
-func (of *colored) of(value []byte) color.NRGBA {
-	css := ""
+// colors returns the colours of the classes, and last that of other and of missing values.
+func (of *colored) colors() (all []color.NRGBA) {
+	for _, class := range of.classes.List {
+		var c theme.Color
+		_ = c.UnmarshalText([]byte(class.Color)) // package choropleth writes them so
+		all = append(all, c.NRGBA)
+	}
+	return append(all, of.missing.NRGBA)
+}
+
+// classOf returns the index in colors for a value, a message of package mvt, or for nil: what the expression is for it.
+func (of *colored) classOf(value []byte) int {
+	class := -1
 	if text, ok := mvt.StringValue(value); ok {
-		css = of.classes.ColorOfText(string(text))
+		class = of.classes.OfText(string(text))
 	} else if is, ok := mvt.BoolValue(value); ok {
-		css = of.classes.ColorOfText(strconv.FormatBool(is))
+		class = of.classes.OfText(strconv.FormatBool(is))
 	} else if n, ok := mvt.NumberValue(value); ok {
-		css = of.classes.ColorOfNumber(n)
+		class = of.classes.OfNumber(n)
 	}
-	var c theme.Color
-	if css == "" || c.UnmarshalText([]byte(css)) != nil {
-		return of.missing.NRGBA
+	if class < 0 {
+		return len(of.classes.List)
 	}
-	return c.NRGBA
+	return class
 }
 
 // classesKey identifies the classes of a property of a generation.

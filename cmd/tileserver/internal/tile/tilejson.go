@@ -18,6 +18,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/credit"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/quadkey"
@@ -123,10 +124,8 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		base += "/g/" + v.generations(set).String()
 	}
 	return s.SendJSON(c, a, func() (any, error) {
-		if v.color.layer != "" { // refuse what tiles would refuse
-			if _, err := s.classes(s.WithClientOf(r.Context(), c), v, set, v.color, false); err != nil {
-				return nil, err
-			}
+		if _, err := s.color(s.WithClientOf(r.Context(), c), v, set, v.color, theme.Themes[0], false); err != nil {
+			return nil, err // as tiles would be refused
 		}
 		doc, err := describe(r.Context(), v, set, base)
 		if err != nil {
@@ -212,8 +211,8 @@ func pictureFile(q *endpoint.Params) string {
 	if scaleParam.Of(q) == "2" {
 		file = "@2x.png"
 	}
-	if theme := pictureThemeParam.Of(q); theme != "" {
-		file += "?theme=" + theme
+	if look := pictureThemeParam.Of(q); look != "" {
+		file += "?theme=" + look
 	}
 	return file
 }
