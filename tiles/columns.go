@@ -51,9 +51,6 @@ func (c *Column) Bytes() int64 {
 	return 4*int64(cap(c.codes)+cap(c.ends)) + int64(cap(c.values))
 }
 
-// Regions returns the number of regions of the type, with and without values.
-func (c *Column) Regions() int { return c.regions.count }
-
 // Values calls fn with the value of each region that passes; nil lets all pass. A value is a message of package mvt,
 // valid as long as the column, or nil for none.
 func (c *Column) Values(only *Passing, fn func(value []byte)) {
@@ -138,17 +135,6 @@ func (all columnSet) appendFeature(dst, text []byte, typ string) []byte {
 // appendMember appends a member of a JSON object.
 func appendMember(dst []byte, name string, value []byte) []byte {
 	return appendJSON(append(jsontext.AppendString(dst, name), ':'), value)
-}
-
-// appendMember appends the value of a region, if it has one, to members of a JSON object.
-func (c *Column) appendMember(dst []byte, region int) []byte {
-	if c.codes[region] == 0 {
-		return dst
-	}
-	if len(dst) > 0 {
-		dst = append(dst, ',')
-	}
-	return appendMember(dst, c.field.Name, c.value(c.codes[region]))
 }
 
 // appendJSON appends a value message as JSON.

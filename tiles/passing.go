@@ -1,6 +1,7 @@
 package tiles
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -55,59 +56,55 @@ func (r *Reader) Passing(ctx context.Context, typ string, by feature.Filter, joi
 	})
 }
 
-func (r *Reader) findPassing(ctx context.Context, rt *readerType, by feature.Filter, joined []*Column) (*Passing, error) {
+func (r *Reader) findPassing(ctx context.Context, rt *readerType, by feature.Filter, columns []*Column) (*Passing, error) {
 	regions, err := r.numbers(ctx, rt)
 	if err != nil {
 		return nil, err
 	}
-	columns, plain := joined, false
-	if e, ok := by.(*feature.Expression); ok {
-		if _, all := rt.about.Schema.ForIndex(by); !all {
-			return nil, feature.Unsupported("tiles with a filter of areas: ask for a list of them")
+	e, known := by.(*feature.Expression)
+	if _, all := rt.about.Schema.ForIndex(e); !all {
+		return nil, feature.Unsupported("tiles with a filter of areas: ask for a list of them")
+	}
+	own, plain := rt.scalars(e, columns)
+	if plain = plain && known; plain {
+		more, err := r.Columns(ctx, rt.Name, own)
+		if err != nil {
+			return nil, err
 		}
-		var own []string
-		if own, plain = rt.scalars(e, joined); plain && len(own) > 0 {
-			if columns, err = r.Columns(ctx, rt.Name, own); err != nil {
-				return nil, err
-			}
-			columns = append(columns, joined...)
-		}
+		columns = append(more, columns...)
 	}
 	p := &Passing{regions, make([]uint64, (regions.count+63)/64)}
-	var f, none feature.Feature
-	var members []byte
-	try := func(region int, own *feature.Feature) error {
-		f, members = *own, own.Properties.AppendMembers(members[:0])
-		for _, c := range columns {
-			members = c.appendMember(members, region)
-		}
-		f.Properties = feature.CompactProperties(members)
-		pass, err := by.Match(ctx, &f)
-		if pass {
-			p.bits[region/64] |= 1 << (region % 64)
-		}
-		return err
-	}
 	return p, feature.RunHeavy(ctx, func(ctx context.Context, step func(context.Context) error) error {
-		for region := 0; plain && region < regions.count; region++ {
-			if err := try(region, &none); err != nil {
-				return err
-			}
-			if err := step(ctx); err != nil {
-				return err
-			}
-		}
-		if plain {
-			return nil
-		}
-		return r.records(ctx, rt, func(own *feature.Feature) error {
-			if region, ok := regions.find(layout.FeatureID(rt.Name, own.ID)); ok {
-				if err := try(region, own); err != nil {
-					return err
+		var f, none feature.Feature
+		var members []byte
+		region := 0
+		take := func(own *feature.Feature) error {
+			f, members = *own, own.Properties.AppendMembers(members[:0])
+			for _, c := range columns {
+				if code := c.codes[region]; code > 0 {
+					if len(members) > 0 {
+						members = append(members, ',')
+					}
+					members = appendMember(members, c.field.Name, c.value(code))
 				}
 			}
-			return step(ctx)
-		})
+			f.Properties = feature.CompactProperties(members)
+			pass, err := by.Match(ctx, &f)
+			if pass {
+				p.bits[region/64] |= 1 << (region % 64)
+			}
+			region++
+			return cmp.Or(err, step(ctx))
+		}
+		if !plain {
+			return r.records(ctx, rt, take) // in the order of the numbers' regions
+		}
+		for range regions.count {
+			if err := take(&none); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

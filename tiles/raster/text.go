@@ -338,9 +338,6 @@ func DrawText(dst draw.Image, at image.Point, text string, size float64, bold bo
 		}
 		line.width += g.advance
 	}
-	if line.width > limit { // there is no room for the ellipsis alone
-		return 0, nil
-	}
 	taken := int(math.Ceil(float64(line.width) * size))
 	top := int(math.Ceil(size)) // capitals may have marks
 	box := image.Rect(0, 0, taken, top+int(math.Ceil(descent*size)))

@@ -16,14 +16,6 @@ type Filtered struct {
 	Schema feature.Schema
 }
 
-// names lists the properties.
-func (f *Filtered) names() (names []string) {
-	for _, field := range f.Schema {
-		names = append(names, field.Name)
-	}
-	return names
-}
-
 // Filters makes the filter of each layer from the undeclared parameters of a request: nil without
 // any. Every layer must know the properties. listed is the path that lists them, "" for none.
 func Filters(p *endpoint.Params, layers []Filtered, listed string) ([]feature.Filter, error) {
@@ -65,9 +57,13 @@ func filterOf(query *endpoint.ParamNames, others []endpoint.ExtraParam, of *Filt
 			return nil, endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
 		}
 		detail := "Unknown parameter " + shown
+		var names []string
+		for _, f := range of.Schema {
+			names = append(names, f.Name)
+		}
 		if meant := query.NearestName(o.Name); meant != "" {
 			detail += ": did you mean " + meant + "?"
-		} else if meant, near := nearest.Name(term.Name, of.names()); near {
+		} else if meant, near := nearest.Name(term.Name, names); near {
 			detail += ": did you mean the property " + endpoint.Printable(meant) + "?"
 		} else {
 			detail += "."

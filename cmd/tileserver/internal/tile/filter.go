@@ -69,11 +69,7 @@ func (v *view) filter(q *endpoint.Params, set *layerSet) error {
 func (v *view) filteredTypes(set *layerSet, others []endpoint.ExtraParam) (some []listing.Filtered, err error) {
 	var all []listing.Filtered
 	for _, typ := range set.types {
-		b, err := v.Boundaries.ReaderOf(typ)
-		if err != nil {
-			return nil, err
-		}
-		l, err := b.Layer(typ)
+		l, err := v.PublicLayer(typ)
 		if err != nil {
 			return nil, err
 		}
@@ -113,12 +109,10 @@ func (f *filters) key(set *layerSet) string {
 		return ""
 	}
 	var b strings.Builder
-	for _, names := range [2][]string{set.types, set.points} {
-		for _, name := range names {
-			if by := f.of[name]; by != nil {
-				text := by.String()
-				b.WriteString(name + "=" + strconv.Itoa(len(text)) + ":" + text)
-			}
+	for _, name := range slices.Concat(set.types, set.points) {
+		if by := f.of[name]; by != nil {
+			text := by.String()
+			b.WriteString(name + "=" + strconv.Itoa(len(text)) + ":" + text)
 		}
 	}
 	return b.String()

@@ -209,7 +209,7 @@ func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of 
 			return q.Err
 		}
 		if k == mapTiles {
-			if v.color = pictureColoring(q, true); q.Err != nil {
+			if v.color = coloringOf(q, true); q.Err != nil {
 				return q.Err
 			}
 			set = set.colored(v)

@@ -173,12 +173,7 @@ func (of *colored) paintOf(v *view, set *layerSet) *raster.Paint {
 	}
 	paint := &raster.Paint{Layer: of.layer, Attribute: of.property, Colors: of.colors(), Class: of.classOf}
 	if slices.Contains(set.types, of.layer) {
-		b, err := v.Boundaries.ReaderOf(of.layer)
-		if err != nil {
-			return nil
-		}
-		lines := slices.ContainsFunc(b.Types(), func(t tiles.TypeMeta) bool { return t.Name == of.layer && t.IsLines })
-		if lines {
+		if slices.ContainsFunc(v.Boundaries.Types(), func(t tiles.TypeMeta) bool { return t.Name == of.layer && t.IsLines }) {
 			paint.Layer += "_line"
 		} else if newPalette(theme.Themes[0], set).fill(of.layer) == nil {
 			return nil

@@ -80,7 +80,7 @@ func (s *Handlers) getStatic(c echo.Context, q *endpoint.Params) error {
 	v := viewOf(q.View())
 	defer v.release()
 	v.naming = naming{lang: langOf(q, endpoint.Names), instead: true}
-	v.color = pictureColoring(q, true)
+	v.color = coloringOf(q, true)
 	legend := legendParam.Of(q)
 	f := web.FormatPNG
 	if m.scale == 2 {

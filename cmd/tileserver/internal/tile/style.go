@@ -31,7 +31,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 		q.Refuse("layers", "List at least one layer in layers, or leave it out for all.")
 	}
 	maps := s.askedMaps(q)
-	how.color = coloringOf(q)
+	how.color = coloringOf(q, true)
 	if q.Err != nil {
 		return q.Err
 	}

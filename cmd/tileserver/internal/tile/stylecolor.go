@@ -39,8 +39,13 @@ type coloring struct {
 	layer, property, division, scheme string
 }
 
-// coloringOf reads the parameters.
-func coloringOf(q *endpoint.Params) (c coloring) {
+// coloringOf reads the parameters, and refuses them for a form without colours.
+func coloringOf(q *endpoint.Params, colorful bool) (c coloring) {
+	for _, p := range []*endpoint.Value[string]{colorParam, classesParam, schemeParam} {
+		if p.Given(q) && !colorful {
+			q.Refuse(p.Name, "Leave "+p.Name+" out: only pictures and styles have colours. For a filter write p."+p.Name+"=.")
+		}
+	}
 	text := colorParam.Of(q)
 	c.division, c.scheme = classesParam.Of(q), schemeParam.Of(q)
 	var ok bool
@@ -54,17 +59,6 @@ func coloringOf(q *endpoint.Params) (c coloring) {
 		q.Refuse(classesParam.Name, sentence(err))
 	}
 	return c
-}
-
-// pictureColoring reads the parameters of pictures, and refuses them for other forms.
-func pictureColoring(q *endpoint.Params, picture bool) coloring {
-	for _, p := range []*endpoint.Value[string]{colorParam, classesParam, schemeParam} {
-		if p.Given(q) && !picture {
-			q.Refuse(p.Name, "Leave "+p.Name+" out: only pictures have colours, and styles for vector tiles. A filter by a property of this name "+
-				"is p."+p.Name+"=.")
-		}
-	}
-	return coloringOf(q)
 }
 
 // query returns the parameters, encoded and in order, for addresses; "" for the zero coloring.

@@ -54,7 +54,7 @@ type manner struct {
 func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers string, t quadkey.Tile, f web.Format, how manner) error {
 	r := c.Request()
 	v.naming = naming{lang: langOf(q, endpoint.Names), instead: f.IsPicture()}
-	v.color = pictureColoring(q, f.IsPicture())
+	v.color = coloringOf(q, f.IsPicture())
 	if !f.IsPicture() {
 		v.fields = chosenFields(q)
 	}

@@ -87,7 +87,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	v := viewOf(q.View())
 	defer v.release()
 	v.naming.lang, v.double = langOf(q, endpoint.Names), doubledBy(q, drawn, 0)
-	if v.color = pictureColoring(q, drawn); !drawn {
+	if v.color = coloringOf(q, drawn); !drawn {
 		v.fields = chosenFields(q)
 	}
 	if q.Err != nil {
