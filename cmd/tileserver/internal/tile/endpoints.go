@@ -146,7 +146,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			ID: "getMLTTileJSON", Tag: "tiles", Rank: 4,
 			Summary: "TileJSON of the layers as MapLibre Tiles",
 			Doc:     "As `/tiles/{layers}.json`, with `encoding`, by which MapLibre GL JS since 5.12 and MapLibre Native read tiles of this format.",
-			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, colorParam, classesParam, schemeParam, endpoint.Names, fieldsParam, pixelsParam, filtersParam}, TakesFilters: true,
+			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, fieldsParam, pixelsParam, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.mlt.json"},
