@@ -194,7 +194,8 @@ func TestPassingIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 10_000 {
-		by, err := feature.ParseFilter(l.Info().Schema, []feature.Term{{Name: "turnover", Op: feature.OpGreater, Values: []string{fmt.Sprint(i)}}})
+		term := feature.Term{Name: "turnover", Op: feature.OpGreater, Values: []string{fmt.Sprint(i)}}
+		by, err := feature.ParseFilter(l.Info().Schema, []feature.Term{term})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,7 +73,8 @@ func evaluate(t *testing.T, e any, of map[string]any) any {
 }
 
 // pixelsOf returns a function for the colour at a position of pictures of a zoom, whose address is made by path.
-func pixelsOf(t *testing.T, f *servertest.Server, zoom uint8, scale int, path func(quadkey.Tile) string) func(lon, lat float64) color.NRGBA {
+func pixelsOf(t *testing.T, f *servertest.Server, zoom uint8, scale int,
+	path func(quadkey.Tile) string) func(lon, lat float64) color.NRGBA {
 	return func(lon, lat float64) color.NRGBA {
 		x, y := quadkey.Project(lon, lat)
 		side := math.Exp2(float64(zoom))
@@ -98,6 +99,7 @@ func TestPicturesHaveTheColoursOfTheStyle(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other")
 	layer := districts()
 	f := servertest.New(t, nil)
+	land := build.Layer{Type: "country", Features: []build.Feature{servertest.Region("wl", "Land", -5, -5, 25, 5)}}
 	river := build.Layer{Type: "river"}
 	for i := range 3 {
 		river.Features = append(river.Features, build.Feature{
@@ -105,7 +107,7 @@ func TestPicturesHaveTheColoursOfTheStyle(t *testing.T) {
 			Properties: []build.Property{{Name: "width", Value: int64(i)}},
 		})
 	}
-	f.PublishRows(servertest.Regions(layer, river, build.Layer{Type: "country", Features: []build.Feature{servertest.Region("wl", "Land", -5, -5, 25, 5)}}))
+	f.PublishRows(servertest.Regions(layer, river, land))
 	expression := func(layers, query, id, paint string) any {
 		t.Helper()
 		var s tile.MapStyle
@@ -126,13 +128,14 @@ func TestPicturesHaveTheColoursOfTheStyle(t *testing.T) {
 		"color=district.a%2Cb&theme=light", "color=district.turnover&classes=5,20&scheme=blue-red&theme=political-dark",
 	} {
 		fill := expression("country,district", query, "district", "fill-color")
+		const tiles = "/tiles/country,district/"
 		ogc := func(at quadkey.Tile) string {
 			return fmt.Sprintf("/ogc/map/tiles/WebMercatorQuad/%d/%d/%d?f=png&collections=country,district&%s", at.Z, at.Y, at.X, query)
 		}
 		static := servertest.DecodePNG(t, f.Get("/static/country,district.png?center=0.5,10&zoom=5&size=640x80&scale=2&legend=false&"+query))
 		for what, pixel := range map[string]func(lon, lat float64) color.NRGBA{
-			"a tile":      pixelsOf(t, f, 7, 1, func(at quadkey.Tile) string { return "/tiles/country,district/" + at.String() + ".png?" + query }),
-			"a large one": pixelsOf(t, f, 7, 2, func(at quadkey.Tile) string { return "/tiles/country,district/" + at.String() + "@2x.png?" + query }),
+			"a tile":      pixelsOf(t, f, 7, 1, func(at quadkey.Tile) string { return tiles + at.String() + ".png?" + query }),
+			"a large one": pixelsOf(t, f, 7, 2, func(at quadkey.Tile) string { return tiles + at.String() + "@2x.png?" + query }),
 			"OGC API":     pixelsOf(t, f, 7, 1, ogc),
 			"one picture": func(lon, lat float64) color.NRGBA {
 				x, y := quadkey.Project(lon, lat)
@@ -157,7 +160,8 @@ func TestPicturesHaveTheColoursOfTheStyle(t *testing.T) {
 	pixel := pixelsOf(t, f, 8, 2, func(at quadkey.Tile) string { return "/tiles/river/" + at.String() + "@2x.png?" + query })
 	for i := range 3 {
 		got, want := pixel(float64(i)+0.0003, 2), colorOf(t, evaluate(t, line, map[string]any{"width": float64(i)}))
-		if got.A < 128 || math.Abs(float64(got.R)-float64(want.R)) > 3 || math.Abs(float64(got.G)-float64(want.G)) > 3 || math.Abs(float64(got.B)-float64(want.B)) > 3 {
+		far := func(a, b uint8) bool { return math.Abs(float64(a)-float64(b)) > 3 }
+		if got.A < 128 || far(got.R, want.R) || far(got.G, want.G) || far(got.B, want.B) {
 			t.Errorf("river %d is %v, want %v", i, got, want)
 		}
 	}
@@ -218,15 +222,17 @@ func TestParametersOfColouredPictures(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other")
 	f := servertest.New(t, nil)
 	layer := districts()
-	hostile := "<script>‮" + strings.Repeat("w", 300)
+	hostile := "<script>\u202e" + strings.Repeat("w", 300)
 	for i := range layer.Features {
 		layer.Features[i].Properties = append(layer.Features[i].Properties, build.Property{Name: hostile, Value: hostile + fmt.Sprint(i%14)})
 	}
 	f.PublishRows(servertest.Regions(layer))
 	seen := map[string]string{}
-	for _, query := range []string{"", "color=district.turnover", "color=district.turnover&classes=jenks", "color=district.turnover&classes=jenks&scheme=red",
+	for _, query := range []string{"", "color=district.turnover", "color=district.turnover&classes=jenks",
+		"color=district.turnover&classes=jenks&scheme=red",
 		"color=district.a%2Cb", "color=district.turnover&turnover.gt=5", "turnover.gt=5"} {
-		for _, form := range []string{"/tiles/district/4/8/7.png?", "/static/district.png?center=0,3&zoom=4&", "/tiles/district.png.json?pinned=true&"} {
+		for _, form := range []string{"/tiles/district/4/8/7.png?", "/static/district.png?center=0,3&zoom=4&",
+			"/tiles/district.png.json?pinned=true&"} {
 			res := f.Get(form + query)
 			tag := form + res.Header.Get("ETag")
 			if other, is := seen[tag]; is || res.StatusCode != 200 {

@@ -56,8 +56,8 @@ var _ = added.Add(func(s *Handlers) endpoint.Endpoint {
 		Summary: "A picture of a map",
 		Doc: "For a page, a mail or a document: the tiles of the layers around a middle, in a box or around pins, in one picture. " +
 			"What is to be credited is in the TileJSON of the layers, and belongs beside the picture.",
-		Params: []endpoint.Param{s.layersParam(), centerParam, staticZoomParam, staticBoxParam, sizeParam, pinParam, scaleParam, pictureThemeParam, endpoint.Names,
-			colorParam, classesParam, schemeParam, legendParam, filtersParam},
+		Params: []endpoint.Param{s.layersParam(), centerParam, staticZoomParam, staticBoxParam, sizeParam, pinParam, scaleParam,
+			pictureThemeParam, endpoint.Names, colorParam, classesParam, schemeParam, legendParam, filtersParam},
 		TakesFilters: true,
 		Handle:       s.getStatic, Cost: endpoint.Heavy,
 		Answers: endpoint.Content{"image/png": nil}, CachePolicy: endpoint.CacheTagged,
@@ -137,7 +137,8 @@ func (s *Handlers) getStatic(c echo.Context, q *endpoint.Params) error {
 }
 
 // tileOf returns a tile as an image, from the cache if it may be cached.
-func (s *Handlers) tileOf(ctx context.Context, v *view, set *layerSet, t quadkey.Tile, f web.Format, look uint8, painted *colored, live bool) (image.Image, error) {
+func (s *Handlers) tileOf(ctx context.Context, v *view, set *layerSet, t quadkey.Tile, f web.Format, look uint8,
+	painted *colored, live bool) (image.Image, error) {
 	key, _, _ := s.keyOf(v, set, t, f, nil)
 	key.theme = look
 	left := mostNames

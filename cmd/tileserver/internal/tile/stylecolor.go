@@ -39,12 +39,10 @@ type coloring struct {
 	layer, property, division, scheme string
 }
 
-// coloringOf reads the parameters, and refuses them for a form without colours.
+// coloringOf reads the parameters, and refuses color for a form without colours.
 func coloringOf(q *endpoint.Params, colorful bool) (c coloring) {
-	for _, p := range []*endpoint.Value[string]{colorParam, classesParam, schemeParam} {
-		if p.Given(q) && !colorful {
-			q.Refuse(p.Name, "Leave "+p.Name+" out: only pictures and styles have colours. For a filter write p."+p.Name+"=.")
-		}
+	if colorParam.Given(q) && !colorful {
+		q.Refuse(colorParam.Name, "Leave color out: only pictures and styles have colours. For a filter by a property color write p.color=.")
 	}
 	text := colorParam.Of(q)
 	c.division, c.scheme = classesParam.Of(q), schemeParam.Of(q)
@@ -66,7 +64,8 @@ func (c *coloring) query() string {
 	if c.layer == "" {
 		return ""
 	}
-	return strings.TrimPrefix(with(with(with("", colorParam.Name, c.layer+"."+c.property), classesParam.Name, c.division), schemeParam.Name, c.scheme), "?")
+	query := with(with("", colorParam.Name, c.layer+"."+c.property), classesParam.Name, c.division)
+	return strings.TrimPrefix(with(query, schemeParam.Name, c.scheme), "?")
 }
 
 // sentence returns the text of an error about classes for a client.
@@ -401,17 +400,17 @@ func valuesOfPoints(ctx context.Context, p *ask.Layer, by feature.Filter, proper
 }
 
 // paint colours a layer of a style, if it is the one to be coloured.
-func (c *colored) paint(l *styleLayer, name string) {
-	if c == nil || c.layer != name {
+func (of *colored) paint(l *styleLayer, name string) {
+	if of == nil || of.layer != name {
 		return
 	}
 	switch l.Type {
 	case "fill":
-		l.Paint["fill-color"], l.Paint["fill-opacity"] = c.expression(), c.opacity
+		l.Paint["fill-color"], l.Paint["fill-opacity"] = of.expression(), of.opacity
 	case "line":
-		l.Paint["line-color"] = c.expression()
+		l.Paint["line-color"] = of.expression()
 	case "circle":
-		l.Paint["circle-color"] = c.expression()
+		l.Paint["circle-color"] = of.expression()
 	}
 }
 
