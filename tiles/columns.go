@@ -53,14 +53,15 @@ func (c *Column) Bytes() int64 {
 	return 4*int64(cap(c.codes)+cap(c.ends)) + int64(cap(c.values))
 }
 
-// Regions returns the number of regions of the type, with and without values.
-func (c *Column) Regions() int { return c.regions.count }
-
-// Values calls fn with the value of each region that has one. A value is a message of package mvt, and
-// is valid as long as the column.
-func (c *Column) Values(fn func(value []byte)) {
-	for _, code := range c.codes {
-		if code > 0 {
+// Values calls fn with the value of each region that passes; nil lets all pass. A value is a message of package mvt,
+// valid as long as the column, or nil for none.
+func (c *Column) Values(only *Passing, fn func(value []byte)) {
+	for region, code := range c.codes {
+		switch {
+		case only != nil && !only.holds(region):
+		case code == 0:
+			fn(nil)
+		default:
 			fn(c.value(code))
 		}
 	}
@@ -115,9 +116,7 @@ func (all columnSet) insert(dst []byte, number uint64) []byte {
 		return dst
 	}
 	dst = dst[:len(dst)-len(layout.FeatureHeadEnd)]
-	all.each(number, func(name string, value []byte) {
-		dst = appendJSON(append(jsontext.AppendString(append(dst, ','), name), ':'), value)
-	})
+	all.each(number, func(name string, value []byte) { dst = appendMember(append(dst, ','), name, value) })
 	return append(dst, layout.FeatureHeadEnd...)
 }
 
@@ -133,6 +132,11 @@ func (all columnSet) appendFeature(dst, text []byte, typ string) []byte {
 	}
 	dst = all.insert(append(dst, head...), layout.FeatureID(typ, id))
 	return append(dst, text[len(head):]...)
+}
+
+// appendMember appends a member of a JSON object.
+func appendMember(dst []byte, name string, value []byte) []byte {
+	return appendJSON(append(jsontext.AppendString(dst, name), ':'), value)
 }
 
 // appendJSON appends a value message as JSON.
@@ -492,20 +496,25 @@ func fillColumns(ctx context.Context, rt *readerType, regions *regionNumbers, of
 const DefaultColumnBytes = 32 << 20
 
 // SetColumnBytes bounds the memory for the Columns of all Readers of the process, in bytes, and
-// empties it. Columns that take more are read for each call.
+// empties it. Columns that take more are read for each call. An eighth is for Passing.
 func SetColumnBytes(most int64) {
-	columnCache.Store(bytecache.NewOfLarge[columnsKey, *Column](max(0, most)))
+	most = max(0, most)
+	columnCache.Store(bytecache.NewOfLarge[columnsKey, *Column](most - most/8))
+	passingCache.Store(bytecache.NewOfLarge[columnsKey, *Passing](most / 8))
 }
 
-var columnCache atomic.Pointer[bytecache.Cache[columnsKey, *Column]]
+var (
+	columnCache  atomic.Pointer[bytecache.Cache[columnsKey, *Column]]
+	passingCache atomic.Pointer[bytecache.Cache[columnsKey, *Passing]]
+)
 
 func init() { SetColumnBytes(DefaultColumnBytes) }
 
-// columnsKey identifies a column of a type of an opened data set.
+// columnsKey identifies a column of a type of an opened data set, or the regions that pass a filter.
 type columnsKey struct {
 	opened uint64
-	joined uint64 // the state of a layer with the values; 0 for the type's own
-	name   string // "" for the numbers of regions
+	joined uint64 // the state of layers with values; 0 for a column of the type's own
+	name   string // "" for the numbers of regions; of a filter its text
 }
 
 // Hash returns 0, because one lock guards all columns.

@@ -193,15 +193,17 @@ func TestColumnsDescribeThemselves(t *testing.T) {
 		t.Errorf("the same columns are read again: %v", err)
 	}
 	var values []float64
+	regions := 0
 	for _, column := range c {
-		column.Values(func(value []byte) {
+		column.Values(nil, func(value []byte) {
+			regions++
 			if n, ok := mvt.NumberValue(value); ok && column.Field().Name == "turnover" {
 				values = append(values, n)
 			}
 		})
 	}
-	if !slices.Equal(values, []float64{1512345678.5, -9007199254740993}) || c[0].Regions() != 3 {
-		t.Errorf("values %v of %d", values, c[0].Regions())
+	if !slices.Equal(values, []float64{1512345678.5, -9007199254740993}) || regions != 2*3 {
+		t.Errorf("values %v of %d", values, regions)
 	}
 	tiles.SetColumnBytes(1)
 	defer tiles.SetColumnBytes(tiles.DefaultColumnBytes)

@@ -16,16 +16,20 @@ import (
 // Bounds and position describe the part: in the one tile of zoom 0 the bounds go around the world
 // if a region crosses ±180°. Properties are type, id and name. A polygon that represents several
 // regions is not a region of the layer. It has the number of regions in the property merged and in
-// Members. Tiles of regions cannot be filtered.
+// Members, and passes a filter as the largest of them does.
 func (l *layer) Tile(ctx context.Context, t quadkey.Tile, f feature.Filter) iter.Seq2[*feature.Feature, error] {
 	if !t.Valid() {
 		return feature.SeqOfError(errNoTile(t))
 	}
-	if f != nil {
-		return feature.SeqOfError(feature.Unsupported("filtered tiles of regions: leave the filter out, or filter a list of them"))
-	}
 	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
-		text, err := l.r.AppendGeoJSON(ctx, []byte{'['}, t, []Selector{{Type: l.rt.Name}})
+		of := Selector{Type: l.rt.Name}
+		if f != nil {
+			var err error
+			if of.Only, err = l.r.Passing(ctx, l.rt.Name, f, nil, 1); err != nil {
+				return err
+			}
+		}
+		text, err := l.r.AppendGeoJSON(ctx, []byte{'['}, t, []Selector{of})
 		if err != nil {
 			return err
 		}

@@ -143,6 +143,9 @@ type Selector struct {
 	// Columns are properties that polygons and lines of the type have in tiles beside their own, with
 	// different names. They are the same in all selectors of a type.
 	Columns []*Column
+	// Only are the regions that tiles have; nil for all. It is the same in all selectors of a type. Of a border
+	// between a region that tiles have and another one, the id of the other is left out.
+	Only *Passing
 }
 
 // among reports whether an id is one of ids. A nil list means all ids.
@@ -150,18 +153,34 @@ func among[T ~string | ~[]byte](ids []string, id T) bool {
 	return ids == nil || slices.ContainsFunc(ids, func(asked string) bool { return feature.SameRegionID(id, asked) })
 }
 
-// wanted returns what the selectors select of one type: nil ids select all.
-func wanted(layers []Selector, typ string) (ids []string, columns columnSet) {
+// wanted is what selectors select of one type.
+type wanted struct {
+	typ     string
+	ids     []string // nil for all
+	only    *Passing
+	columns columnSet
+}
+
+func wantedOf(layers []Selector, typ string) wanted {
+	w := wanted{typ: typ}
 	for _, l := range layers {
 		if l.Type == typ {
+			w.only, w.columns = l.Only, l.Columns
 			if l.ID == "" {
-				return nil, l.Columns
+				w.ids = nil
+				return w
 			}
-			ids, columns = append(ids, l.ID), l.Columns
+			w.ids = append(w.ids, l.ID)
 		}
 	}
-	return ids, columns
+	return w
 }
+
+// all reports whether all regions are selected.
+func (w *wanted) all() bool { return w.ids == nil && w.only == nil }
+
+// has reports whether the region with an id is selected.
+func (w *wanted) has(id []byte) bool { return among(w.ids, id) && w.only.hasID(w.typ, id) }
 
 // selected returns the types that the selectors name, each once and in the data
 // set's order.
@@ -247,23 +266,23 @@ func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, 
 	}
 	start := len(dst)
 	for i, rt := range s.types {
-		ids, columns := wanted(layers, rt.Name)
+		w := wantedOf(layers, rt.Name)
 		if deep || rt.IsLines {
-			if dst, err = r.cutGeoJSON(dst, start, s, rt, &s.rows[i], base, t, ids, columns); err != nil {
+			if dst, err = r.cutGeoJSON(dst, start, s, rt, &s.rows[i], base, t, &w); err != nil {
 				return dst, err
 			}
 			continue
 		}
 		for c := range s.rows[i].Cells {
 			cell := &s.rows[i].Cells[c]
-			if !among(ids, cell.Qualifier) {
+			if !w.has(cell.Qualifier) {
 				continue
 			}
 			mark, text, err := splitMark(cell.Value)
 			if err != nil {
 				return dst, err
 			}
-			dst = columns.appendFeature(separate(dst, start), text, rt.Name)
+			dst = w.columns.appendFeature(separate(dst, start), text, rt.Name)
 			if mark == layout.MarkLeaf {
 				dst = append(layout.AppendSquare(dst, t), '}')
 			}
@@ -281,7 +300,7 @@ func separate(dst []byte, start int) []byte {
 }
 
 func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, row *cellstore.Row, base, t quadkey.Tile,
-	ids []string, columns columnSet) ([]byte, error) {
+	w *wanted) ([]byte, error) {
 	if row.Empty() {
 		return dst, nil
 	}
@@ -296,12 +315,12 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 		return layout.AppendDegrees(dst, (ox+float64(p.X))/world*360-180, layout.MercatorLat((oy+float64(p.Y))/world*grid.WorldSize), 7)
 	}
 	head := func(f mvt.Feature, id, name []byte) {
-		dst = columns.insert(layout.AppendFeatureHead(separate(dst, start), rt.Name, string(id), string(name), 0), f.ID)
+		dst = w.columns.insert(layout.AppendFeatureHead(separate(dst, start), rt.Name, string(id), string(name), 0), f.ID)
 	}
 	if rt.IsLines {
 		_, err = s.eachIn(tile, false, func(f mvt.Feature) error {
 			id, name := s.view.StringTag(f, layout.TagID), s.view.StringTag(f, layout.TagName)
-			if !among(ids, id) {
+			if !w.has(id) {
 				return nil
 			}
 			var lines [][]grid.Point
@@ -314,7 +333,10 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 		})
 		return dst, err
 	}
-	err = s.eachFeature(tile, ids, func(f mvt.Feature, id, name []byte) error {
+	err = s.eachFeature(tile, w.ids, func(f mvt.Feature, id, name []byte) error {
+		if !w.only.has(f.ID) {
+			return nil
+		}
 		var polys []grid.Polygon
 		if mark != layout.MarkLeaf {
 			if polys, err = s.crop(f, base, t, false); err != nil || len(polys) == 0 {

@@ -57,20 +57,20 @@ func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, laye
 		return dst, err
 	}
 	for i, rt := range s.types {
-		ids, columns := wanted(layers, rt.Name)
+		w := wantedOf(layers, rt.Name)
 		if !s.rows[i].Empty() {
 			mark, tile, err := splitMark(s.rows[i].Cells[0].Value)
 			if err != nil {
 				return dst, err
 			}
-			c := cut{scratch: s, rt: rt, base: base, t: t, ids: ids, columns: columns}
+			c := cut{scratch: s, rt: rt, base: base, t: t, wanted: w}
 			// A leaf's square is the same for every tile in it.
 			c.whole = base == t || mark == layout.MarkLeaf
 			if dst, err = c.appendTo(dst, tile); err != nil {
 				return dst, err
 			}
 		}
-		if dst, err = s.cutLabels(dst, rt, base, t, ids, names); err != nil {
+		if dst, err = s.cutLabels(dst, rt, base, t, &w, names); err != nil {
 			return dst, err
 		}
 	}
@@ -91,8 +91,8 @@ func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, l
 		return dst, err
 	}
 	for _, rt := range s.types {
-		ids, _ := wanted(layers, rt.Name)
-		if dst, err = s.cutLabels(dst, rt, base, t, ids, names); err != nil {
+		w := wantedOf(layers, rt.Name)
+		if dst, err = s.cutLabels(dst, rt, base, t, &w, names); err != nil {
 			return dst, err
 		}
 	}
@@ -127,7 +127,7 @@ func (r *Reader) seekLabels(ctx context.Context, s *scratch, t quadkey.Tile) err
 
 // cutLabels appends the labels of the chosen regions that lie in tile t, which is base or one of
 // its descendants. If names add nothing to a layer, it is appended as it is stored.
-func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, ids []string, names []LabelNames) ([]byte, error) {
+func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, w *wanted, names []LabelNames) ([]byte, error) {
 	row := slices.IndexFunc(s.types, func(o *readerType) bool { return o.tables == rt.tables })
 	value, ok := s.labels[row].Value(rt.label, nil)
 	if !ok {
@@ -137,7 +137,7 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 	if err != nil {
 		return dst, err
 	}
-	changed := base != t || ids != nil
+	changed := base != t || !w.all()
 	if !changed && len(names) == 0 {
 		return append(dst, tile...), nil
 	}
@@ -145,10 +145,11 @@ func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, id
 	s.layer.Reset(rt.Name + layout.LayerLabel)
 	scale, ox, oy := placeIn(base, t)
 	_, err = s.eachIn(tile, false, func(f mvt.Feature) error {
-		id := string(s.view.StringTag(f, of))
-		if !among(ids, id) {
+		own := s.view.StringTag(f, of)
+		if !w.has(own) {
 			return nil
 		}
+		id := string(own)
 		var p mvt.Path
 		p.Reset(f)
 		pts, _, ok, err := p.Next(s.path[:0])
@@ -198,18 +199,20 @@ type cut struct {
 	rt      *readerType
 	base, t quadkey.Tile
 	whole   bool // geometries are the same in both
-	ids     []string
-	columns columnSet
+	wanted
 }
 
 // appendTo appends the chosen regions of a stored tile.
 func (c *cut) appendTo(dst, tile []byte) ([]byte, error) {
-	if c.whole && c.ids == nil && c.columns == nil {
+	if c.whole && c.all() && c.columns == nil {
 		return append(dst, tile...), nil
 	}
 	c.layer.Reset(c.rt.Name)
 	rest, err := c.eachRegion(tile, c.ids, func(f mvt.Feature, _, _ []byte) error {
-		if err := c.begin(f, c.columns); err != nil {
+		if !c.only.has(f.ID) {
+			return nil
+		}
+		if err := c.begin(f, c.columns, ""); err != nil {
 			return err
 		}
 		if c.whole {
@@ -232,16 +235,22 @@ func (c *cut) appendTo(dst, tile []byte) ([]byte, error) {
 	if !c.rt.IsLines {
 		columns = nil // borders are no regions
 	}
-	if len(rest) == 0 || c.whole && c.ids == nil && columns == nil {
+	if len(rest) == 0 || c.whole && c.all() && columns == nil {
 		return append(dst, rest...), nil
 	}
 	c.layer.Reset(c.rt.Name + layout.LayerLine)
 	_, err = c.eachIn(rest, false, func(f mvt.Feature) error {
-		of := func(tag string) bool { return among(c.ids, c.view.StringTag(f, tag)) }
+		of := func(tag string) bool { return c.has(c.view.StringTag(f, tag)) }
 		if !of(layout.TagID) && !of(layout.TagRight) && !of(layout.TagLeft) {
 			return nil
 		}
-		err := c.begin(f, columns)
+		beyond := ""
+		for _, side := range []string{layout.TagRight, layout.TagLeft} {
+			if c.only != nil && !c.only.hasID(c.typ, c.view.StringTag(f, side)) {
+				beyond = side
+			}
+		}
+		err := c.begin(f, columns, beyond)
 		if err == nil && c.whole {
 			c.layer.Geometry(f)
 		} else if err == nil {
@@ -253,10 +262,10 @@ func (c *cut) appendTo(dst, tile []byte) ([]byte, error) {
 	return c.layer.AppendTo(dst), err
 }
 
-// begin starts a feature with the attributes of f and its columns.
-func (c *cut) begin(f mvt.Feature, columns columnSet) error {
+// begin starts a feature with the attributes of f, except the one named but, and its columns.
+func (c *cut) begin(f mvt.Feature, columns columnSet, but string) error {
 	c.layer.Begin(f.ID, f.Type)
-	err := c.copyTags(f, "")
+	err := c.copyTags(f, but)
 	columns.tag(&c.layer.Layer, f.ID)
 	return err
 }

@@ -39,7 +39,14 @@ func (c *canvas) fillLayer(l *layer) error {
 			c.clearSumsAround(u, dirty)
 			dirty = u
 		}
-		col, err := l.colors.choose(&c.view, f)
+		var col rgb
+		if l.paint == nil {
+			col, err = l.colors.choose(&c.view, f)
+		} else if at, perr := l.paint.choose(&c.view, f); l.paint.Colors[at].A == 0 {
+			continue
+		} else {
+			col, err = l.colors[at], perr
+		}
 		if err != nil {
 			return err
 		}

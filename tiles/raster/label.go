@@ -24,6 +24,7 @@ type name struct {
 	num     uint64
 	people  float64
 	order   int
+	class   int // 1 more than the index of its colour in Tile.Paint; 0 if it is not painted
 	capital bool
 	part    bool    // of a town, and counts a quarter
 	place   bool    // Style.Places applies
@@ -89,7 +90,7 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 	if err := r.arrange(c, t); err != nil {
 		return err
 	}
-	if err := c.drawDots(t.Zoom >= r.style.Places.DotsFrom); err != nil {
+	if err := c.drawDots(t.Zoom >= r.style.Places.DotsFrom, t.Paint); err != nil {
 		return err
 	}
 	for n := range c.visible {
@@ -254,6 +255,7 @@ func (c *canvas) unobstructed(i int) bool {
 func comparePriority(a, b name) int {
 	return cmp.Or(
 		cmp.Compare(a.order, b.order), strings.Compare(a.typ, b.typ), cmp.Compare(a.rank, b.rank),
+		cmp.Compare(a.class, b.class), // dots of one colour are drawn together
 		bytes.Compare(a.id, b.id), cmp.Compare(a.num, b.num), bytes.Compare(a.text, b.text),
 		cmp.Compare(a.y, b.y), cmp.Compare(a.x, b.x),
 	)
@@ -288,6 +290,12 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 			n := name{look: look, typ: typ, label: label, num: f.ID, disc: look.Dot.Radius}
 			if err := n.read(&c.view, f); err != nil {
 				return err
+			}
+			if !label && drawn.Paint.of(c.view.Name) && n.disc == look.Dot.Radius { // no cluster
+				if n.class, err = drawn.Paint.choose(&c.view, f); err != nil {
+					return err
+				}
+				n.class++
 			}
 			if !look.Text.names(n.rank, drawn.Zoom) {
 				continue
@@ -465,12 +473,12 @@ func (c *canvas) place(i int) {
 
 // drawDots draws the dots of the points that are not labels, the most important on top. Without
 // bare, points without a shown name get no dot, except markers.
-func (c *canvas) drawDots(bare bool) error {
+func (c *canvas) drawDots(bare bool, paint *Paint) error {
 	for i := len(c.names) - 1; i >= 0; {
-		l, disc := c.names[i].look, c.names[i].disc
+		l, disc, class := c.names[i].look, c.names[i].disc, c.names[i].class
 		p := pen{c: c, inner: disc * float64(c.scale), outer: (disc + 1) * float64(c.scale)}
 		drawn := false
-		for ; i >= 0 && c.names[i].look == l && c.names[i].disc == disc; i-- {
+		for ; i >= 0 && c.names[i].look == l && c.names[i].disc == disc && c.names[i].class == class; i-- {
 			n := &c.names[i]
 			if n.label || l.Dot.Radius == 0 || !l.KeepDotsClear && !n.shown && !bare {
 				continue
@@ -483,8 +491,11 @@ func (c *canvas) drawDots(bare bool) error {
 				return err
 			}
 		}
-		if drawn {
-			p.lay(l.Dot.Color, l.Dot.Rim)
+		if ink := l.Dot.Color; drawn {
+			if class > 0 {
+				ink = paint.Colors[class-1]
+			}
+			p.lay(ink, l.Dot.Rim)
 		}
 	}
 	return nil

@@ -38,6 +38,8 @@ type Tile struct {
 	// Land is the region type that is drawn beneath all others as the land, in the
 	// style's colours for land. If it is empty, every type has its own look.
 	Land string
+	// Paint colours a layer by its values, if it is not nil.
+	Paint *Paint
 	// FillSea fills every place without a region with water, in the style's colour.
 	FillSea bool
 	// Vector is the vector tile: polygons and lines with their buffer. Its
@@ -48,6 +50,31 @@ type Tile struct {
 	// belongs only to the tile it lies in. Tiles beyond the world's north and
 	// south are empty. To the east and west the world repeats.
 	Points [9][]byte
+}
+
+// Paint colours the features of a layer by an attribute, in place of its style: polygons, which lie above the parts
+// of countries then, or the lines or the points of a layer that has only these. Clusters of points stay as they are.
+type Paint struct {
+	Layer     string // of the vector tile
+	Attribute string
+	Colors    []color.NRGBA // opaque, or transparent for features that are not drawn
+	// Class returns the index of the colour for a value, a message of package mvt, or for nil, which is none.
+	Class func(value []byte) int
+}
+
+// of reports whether the layer is painted. A nil Paint has no layer.
+func (p *Paint) of(layer []byte) bool { return p != nil && p.Layer == string(layer) }
+
+// choose returns the index of the colour of a feature.
+func (p *Paint) choose(v *mvt.LayerView, f mvt.Feature) (int, error) {
+	var own []byte
+	err := v.EachTag(f, func(key, value []byte) bool {
+		if string(key) == p.Attribute {
+			own = value
+		}
+		return own == nil
+	})
+	return p.Class(own), err
 }
 
 // placesType is the type of the layer to which Style.Places applies.
@@ -160,7 +187,7 @@ func (r *Renderer) draw(c *canvas, t *Tile) error {
 		}
 	}
 	for _, l := range slices.Backward(c.layers) {
-		if t.Zoom < l.BordersFromZoom && !l.land {
+		if t.Zoom < l.BordersFromZoom && !l.land && l.paint == nil {
 			continue
 		}
 		if err := c.strokeLayer(&l, t.Zoom); err != nil {
@@ -176,6 +203,8 @@ type layer struct {
 	*look
 	fill   FillStyle
 	colors palette
+	paint  *Paint // in place of colors
+	order  int
 	land   bool
 	inland bool // another type is the land, and its coast is the shore
 }
@@ -195,7 +224,7 @@ func (r *Renderer) listLayers(c *canvas, t *Tile) error {
 		name, label := typeOf(c.view.Name)
 		if !label {
 			l := layer{raw: tile[:len(tile)-len(rest)], look: r.look(name)}
-			l.fill, l.colors = l.Fill, l.palette
+			l.fill, l.colors, l.order = l.Fill, l.palette, l.Order
 			switch {
 			case name == t.Land:
 				l.fill, l.colors, l.land = r.style.Land, r.land, true
@@ -204,12 +233,19 @@ func (r *Renderer) listLayers(c *canvas, t *Tile) error {
 			case l.NoCoastOnLand:
 				l.inland = t.Land != ""
 			}
+			if t.Paint != nil && (t.Paint.of(c.view.Name) || t.Paint.Layer == name) {
+				l.order = r.style.Other.Order
+			}
+			if t.Paint.of(c.view.Name) {
+				l.paint, l.fill = t.Paint, FillStyle{t.Paint.Colors, 1}
+				l.colors = l.fill.palette()
+			}
 			c.layers = append(c.layers, l)
 		}
 		tile = rest
 	}
 	// The sort is stable: types with equal Order stay in the order of the tile.
-	slices.SortStableFunc(c.layers, func(a, b layer) int { return cmp.Compare(a.Order, b.Order) })
+	slices.SortStableFunc(c.layers, func(a, b layer) int { return cmp.Compare(a.order, b.order) })
 	return nil
 }
 

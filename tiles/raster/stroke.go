@@ -12,15 +12,38 @@ func (c *canvas) strokeLayer(l *layer, zoom int) error {
 	if _, _, err := mvt.NextLayer(l.raw, &c.view); err != nil {
 		return err
 	}
+	if l.paint != nil {
+		return c.strokePainted(l, zoom)
+	}
 	for _, coast := range []bool{true, false} {
 		style := l.Border
 		if coast {
 			style = l.Coast
 		}
 		if style.Width > 0 && (!coast || l.land || !l.OnlyAsLand && !l.inland) {
-			if err := c.strokeLines(style, coast, zoom); err != nil {
+			if err := c.strokeLines(style, zoom, func(f mvt.Feature) bool {
+				return (c.view.StringTag(f, "left") == nil || c.view.StringTag(f, "right") == nil) == coast
+			}); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// strokePainted draws the lines of a layer of lines at full strength, those of one colour together.
+func (c *canvas) strokePainted(l *layer, zoom int) error {
+	style := l.Coast // a line has no region on either side
+	style.GrowsFromZoom, style.LightFromZoom = zoom-5, 0
+	for i, col := range l.paint.Colors {
+		if style.Color = col; col.A == 0 {
+			continue
+		}
+		if err := c.strokeLines(style, zoom, func(f mvt.Feature) bool {
+			at, err := l.paint.choose(&c.view, f)
+			return err == nil && at == i
+		}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -32,7 +55,8 @@ func (l *LineStyle) strength(zoom int) float64 {
 	return min(max(0.5+0.1*float64(zoom-l.GrowsFromZoom), 0.5), 1)
 }
 
-func (c *canvas) strokeLines(style LineStyle, coast bool, zoom int) error {
+// strokeLines draws the lines for which of returns true.
+func (c *canvas) strokeLines(style LineStyle, zoom int, of func(f mvt.Feature) bool) error {
 	strength := style.strength(zoom)
 	if style.LightFromZoom > 0 && zoom >= style.LightFromZoom {
 		strength /= 2
@@ -49,7 +73,7 @@ func (c *canvas) strokeLines(style LineStyle, coast bool, zoom int) error {
 		if err != nil {
 			return err
 		}
-		if f.Type != mvt.LineString || (c.view.StringTag(f, "left") == nil || c.view.StringTag(f, "right") == nil) != coast {
+		if f.Type != mvt.LineString || !of(f) {
 			continue
 		}
 		if !drawn {

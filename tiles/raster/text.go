@@ -3,6 +3,7 @@ package raster
 import (
 	"errors"
 	"image"
+	"image/color"
 	"image/draw"
 	"math"
 	"sync"
@@ -314,4 +315,43 @@ func (c *canvas) spread(width float64) {
 			}
 		}
 	}
+}
+
+// DrawText draws a line of text, at on its base line and at most width pixels wide; a longer one ends in an
+// ellipsis. Characters that the font lacks are left out. It returns the width of the line.
+func DrawText(dst draw.Image, at image.Point, text string, size float64, bold bool, ink color.Color, width int) (int, error) {
+	fonts, err := faces()
+	if err != nil {
+		return 0, err
+	}
+	f := fonts.regular
+	if bold {
+		f = fonts.bold
+	}
+	c := new(canvas)
+	c.text.glyphs = f.appendGlyphs(nil, []byte(text))
+	line, limit := textLine{to: len(c.text.glyphs)}, float32(float64(width)/size)
+	for i, g := range c.text.glyphs {
+		if line.width+g.advance > limit {
+			c.text.shorten(f, &line, i, limit)
+			break
+		}
+		line.width += g.advance
+	}
+	taken := int(math.Ceil(float64(line.width) * size))
+	top := int(math.Ceil(size)) // capitals may have marks
+	box := image.Rect(0, 0, taken, top+int(math.Ceil(descent*size)))
+	c.raster.Reset(box.Dx(), box.Dy())
+	x := 0.0
+	for _, g := range c.text.glyphs[line.from:line.to] {
+		if err := c.glyph(f, g, fixed.Int26_6(math.Round(size*64)), float32(x), float32(top)); err != nil {
+			return 0, err
+		}
+		x += float64(g.advance) * size
+	}
+	c.mask = *image.NewAlpha(box)
+	c.raster.DrawOp = draw.Src
+	c.raster.Draw(&c.mask, box, image.Opaque, image.Point{})
+	draw.DrawMask(dst, box.Add(at).Sub(image.Pt(0, top)), image.NewUniform(ink), image.Point{}, &c.mask, image.Point{}, draw.Over)
+	return taken, nil
 }

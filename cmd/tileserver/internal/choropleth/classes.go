@@ -182,6 +182,23 @@ func (c *Classes) unique(v *Values) {
 	}
 }
 
+// OfNumber returns the index of the class of a number, or -1.
+func (c *Classes) OfNumber(n float64) int {
+	if !c.Numeric {
+		return c.OfText(numberText(n))
+	}
+	i, is := slices.BinarySearch(c.Stops, n)
+	if is {
+		i++
+	}
+	return i
+}
+
+// OfText returns the index of the class of a text, or of a boolean as a text, or -1.
+func (c *Classes) OfText(text string) int {
+	return slices.IndexFunc(c.List, func(class Class) bool { return !c.Numeric && class.Value == text })
+}
+
 // numberText writes a number as JavaScript does, which maps compare it with.
 func numberText(n float64) string {
 	if a := math.Abs(n); a == 0 || a >= 1e-6 && a < 1e21 {

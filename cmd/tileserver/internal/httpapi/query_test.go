@@ -23,7 +23,7 @@ func TestUnknownParameters(t *testing.T) {
 		{"/places/search?q=a&f=json", "f", "Unknown parameter f. "},
 		{"/places/search?Q=a", "Q", "did you mean q?"},
 		{"/places/2988507?language=de", "language", "did you mean lang?"},
-		{"/tiles/country/3/1/2.mvt?access_token=x", "access_token", "This endpoint takes theme"},
+		{"/tiles/country/3/1/2.mvt?access_token=x", "access_token", "it names no property of country"},
 		{"/tiles/country/3/1/2.mvt?v", "v", "Unknown parameter v. "},
 		{"/tiles/all.json?pined=true", "pined", "did you mean pinned?"},
 		{"/style.json?layer=country", "layer", "did you mean layers?"},

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"quadrille/cmd/internal/nearest"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/feature"
 )
@@ -73,8 +74,14 @@ func filterOf(query *endpoint.ParamNames, others []endpoint.ExtraParam, of *Filt
 			return nil, endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
 		}
 		detail := "Unknown parameter " + shown
+		var names []string
+		for _, f := range of.Schema {
+			names = append(names, f.Name)
+		}
 		if meant := query.NearestName(o.Name); meant != "" {
 			detail += ": did you mean " + meant + "?"
+		} else if meant, near := nearest.Name(term.Name, names); near {
+			detail += ": did you mean the property " + endpoint.Printable(meant) + "?"
 		} else {
 			detail += "."
 		}
@@ -100,7 +107,7 @@ func PropertyNames(layers []Filtered, listed string) string {
 	case len(names) == 0 && len(layers) > 1:
 		return "these layers have none in common; ask for one of them."
 	case len(names) == 0:
-		return "these points have none."
+		return "there are none."
 	case len(names) > namesInRefusal:
 		if listed != "" {
 			listed = " that " + listed + " lists"

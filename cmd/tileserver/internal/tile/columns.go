@@ -9,6 +9,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/tiles"
 )
@@ -71,8 +72,8 @@ func (set *layerSet) hasColumns(v *view) bool {
 func (v *view) join(set *layerSet) error {
 	v.joined = nil
 	for _, name := range set.others {
-		if collection, property, ok := v.joinOf(name); ok && len(set.types) > 0 && !v.pinned {
-			v.addJoin(collection, property)
+		if collection, property, ok := v.joinOf(name); ok && len(set.types) > 0 {
+			v.joined = addJoin(v.joined, collection, property)
 		} else if len(set.points) == 0 || v.pinned { // points may get a property later
 			return v.noField(set, name)
 		}
@@ -80,13 +81,16 @@ func (v *view) join(set *layerSet) error {
 	return nil
 }
 
-func (v *view) addJoin(collection string, property feature.Field) {
-	i := slices.IndexFunc(v.joined, func(j joinedColumns) bool { return j.collection == collection })
+func addJoin(joined []joinedColumns, collection string, property feature.Field) []joinedColumns {
+	i := slices.IndexFunc(joined, func(j joinedColumns) bool { return j.collection == collection })
 	if i < 0 {
-		i = len(v.joined)
-		v.joined = append(v.joined, joinedColumns{collection: collection})
+		i = len(joined)
+		joined = append(joined, joinedColumns{collection: collection})
 	}
-	v.joined[i].fields = append(v.joined[i].fields, property)
+	if !slices.Contains(joined[i].fields, property) {
+		joined[i].fields = append(joined[i].fields, property)
+	}
+	return joined
 }
 
 // noField returns the refusal of a property that tiles of a set cannot have.
@@ -137,10 +141,10 @@ type joinedColumns struct {
 	fields     feature.Schema
 }
 
-// joinOf returns the public collection and its property that a name means.
+// joinOf returns the public collection and its property that a name means. Pinned addresses have none.
 func (v *view) joinOf(name string) (collection string, property feature.Field, ok bool) {
 	collection, rest, ok := strings.Cut(name, ".")
-	if !ok {
+	if !ok || v.pinned {
 		return "", property, false
 	}
 	c, err := v.TiledCollection(collection)
@@ -172,6 +176,18 @@ func (v *view) joinedFrom(joined []joinedColumns, ids []uint64) (_ []uint64, liv
 	return ids, live
 }
 
+// stateOfJoins returns a number for states of joinedFrom, or 0 for none.
+func stateOfJoins(ids []uint64) uint64 {
+	if len(ids) == 0 {
+		return 0
+	}
+	h := web.HashStart
+	for _, id := range ids {
+		h = h.Number(id)
+	}
+	return uint64(h) | 1
+}
+
 // joinColumns returns the properties of a collection for the regions of a type.
 func (v *view) joinColumns(ctx context.Context, b *tiles.Reader, typ string, j joinedColumns) ([]*tiles.Column, error) {
 	c, err := v.TiledCollection(j.collection)
@@ -185,17 +201,21 @@ func (v *view) joinColumns(ctx context.Context, b *tiles.Reader, typ string, j j
 	return b.JoinColumns(ctx, typ, c.Layer, j.collection+".", names)
 }
 
-// withColumns returns the selectors of a set with the values that its features have.
-func (set *layerSet) withColumns(ctx context.Context, v *view, b *tiles.Reader) ([]tiles.Selector, error) {
-	if !set.hasColumns(v) {
+// withColumns returns the selectors of a set with the values that its features have, and with those that
+// pass its filters.
+func (set *layerSet) withColumns(ctx context.Context, v *view, b *tiles.Reader) (_ []tiles.Selector, err error) {
+	if !set.hasColumns(v) && v.filters.of == nil {
 		return set.selectors, nil
 	}
 	all := slices.Clone(set.selectors)
 	for i := range all {
 		of := &all[i]
 		if i > 0 && all[i-1].Type == of.Type {
-			of.Columns = all[i-1].Columns
+			of.Columns, of.Only = all[i-1].Columns, all[i-1].Only
 			continue
+		}
+		if of.Only, err = v.passing(ctx, b, of.Type); err != nil {
+			return nil, err
 		}
 		add := func(c []*tiles.Column, err error) error {
 			of.Columns = append(of.Columns, c...)
@@ -213,6 +233,25 @@ func (set *layerSet) withColumns(ctx context.Context, v *view, b *tiles.Reader) 
 		}
 	}
 	return all, nil
+}
+
+// colored returns the set with the property by which a view colours its pictures. A property that does not exist is
+// refused when its classes are made.
+func (set *layerSet) colored(v *view) *layerSet {
+	if v.color.layer == "" {
+		return set
+	}
+	own, name := *set, v.color.property
+	own.fields, own.columns = []string{name}, map[string][]string{}
+	if !slices.Contains(set.types, v.color.layer) {
+		return &own
+	}
+	if b, err := v.Boundaries.ReaderOf(v.color.layer); err == nil && slices.Contains(columnNames(b, v.color.layer), name) {
+		own.columns[v.color.layer] = own.fields
+	} else if collection, property, ok := v.joinOf(name); ok {
+		v.joined = addJoin(v.joined, collection, property)
+	}
+	return &own
 }
 
 // fieldsText returns the parameter for the properties of a set, or "".

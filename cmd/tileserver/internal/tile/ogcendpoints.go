@@ -61,6 +61,7 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			tileColParam,
 			fVectorTileParam,
 			pictureThemeParam,
+			colorParam, classesParam, schemeParam,
 			endpoint.Names,
 			fieldsParam,
 			filtersParam,
@@ -108,6 +109,11 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "dataset-missing"},
 		},
 		tile,
+	}
+	if k == mapTiles {
+		for i := range list[:2] {
+			list[i].Params = append(list[i].Params, colorParam, classesParam, schemeParam)
+		}
 	}
 	for _, e := range list { // the parameter which may be of the path or of the query
 		slices.SortStableFunc(e.Params, func(a, b endpoint.Param) int { return -strings.Compare(a.Declaration().In, b.Declaration().In) })

@@ -14,6 +14,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/ogcapi"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 )
@@ -207,11 +208,20 @@ func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of 
 		if v.naming.lang = langOf(q, endpoint.Names); q.Err != nil {
 			return q.Err
 		}
+		if k == mapTiles {
+			if v.color = coloringOf(q, true); q.Err != nil {
+				return q.Err
+			}
+			set = set.colored(v)
+		}
 		if err := v.filter(q, set); err != nil {
 			return err
 		}
 		v.spare(set, web.FormatMVT)
-		of.names, of.filter = v.naming.lang, v.filters.query
+		of.names, of.filter = v.naming.lang, v.query()
+		if _, err := s.color(s.WithClientOf(c.Request().Context(), c), v, set, v.color, theme.Themes[0], false); err != nil {
+			return err // as tiles would be refused
+		}
 		t, err := newTileset(c.Request().Context(), v, set, k, &of, base)
 		if err != nil {
 			return err

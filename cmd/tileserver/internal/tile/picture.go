@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
+	"slices"
 	"sync"
 
 	"quadrille/cmd/tileserver/internal/theme"
@@ -114,11 +115,16 @@ func pictureColors(of *theme.Theme) *raster.Palette {
 // appendPNG appends a tile drawn as an image. Its names come from the tile and the tiles around it,
 // because names near an edge are drawn on both sides.
 func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Format,
-	theme uint8) ([]byte, error) {
+	theme uint8, painted *colored) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()
-	picture := raster.Tile{Zoom: int(t.Z), Row: t.Y, Scale: 1}
+	picture := raster.Tile{Zoom: int(t.Z), Row: t.Y, Scale: 1, Paint: painted.paintOf(v, set)}
 	picture.Land, picture.FillSea = set.ground()
+	picture.FillSea = picture.FillSea && v.filters.of[picture.Land] == nil // as around single regions
+	if painted == nil && len(set.columns) > 0 {
+		bare := *set
+		bare.columns, set = nil, &bare
+	}
 	if f == formPNG2x {
 		picture.Scale = 2
 	}
@@ -128,7 +134,11 @@ func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *laye
 		if err != nil {
 			return dst, err
 		}
-		if b.Body, err = r.AppendMVT(ctx, b.Body, t, set.selectors); err != nil {
+		selectors, err := set.withColumns(ctx, v, r)
+		if err != nil {
+			return dst, err
+		}
+		if b.Body, err = r.AppendMVT(ctx, b.Body, t, selectors); err != nil {
 			return dst, err
 		}
 	}
@@ -155,6 +165,22 @@ func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *laye
 		err = fmt.Errorf("%w: %w", tiles.ErrCorrupt, err)
 	}
 	return dst, err
+}
+
+// paintOf returns the colours for the renderer; nil for what a style draws without them, such as seas.
+func (of *colored) paintOf(v *view, set *layerSet) *raster.Paint {
+	if of == nil {
+		return nil
+	}
+	paint := &raster.Paint{Layer: of.layer, Attribute: of.property, Colors: of.colors(), Class: of.classOf}
+	if slices.Contains(set.types, of.layer) {
+		if slices.ContainsFunc(v.Boundaries.Types(), func(t tiles.TypeMeta) bool { return t.Name == of.layer && t.IsLines }) {
+			paint.Layer += "_line"
+		} else if newPalette(theme.Themes[0], set).fill(of.layer) == nil {
+			return nil
+		}
+	}
+	return paint
 }
 
 // neighbour returns the tile dx columns east and dy rows south of t. Columns continue across ±180°;

@@ -14,7 +14,7 @@ func TestDrawingWaits(t *testing.T) {
 	s := &Handlers{Kit: &web.Kit{CPUScheduler: web.NewCPUScheduler(0)}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.appendPNG(ctx, nil, &view{}, &layerSet{}, quadkey.Tile{}, web.FormatPNG, 0); !errors.Is(err, context.Canceled) {
+	if _, err := s.appendPNG(ctx, nil, &view{}, &layerSet{}, quadkey.Tile{}, web.FormatPNG, 0, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }

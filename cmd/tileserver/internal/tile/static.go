@@ -56,8 +56,10 @@ var _ = added.Add(func(s *Handlers) endpoint.Endpoint {
 		Summary: "A picture of a map",
 		Doc: "For a page, a mail or a document: the tiles of the layers around a middle, in a box or around pins, in one picture. " +
 			"What is to be credited is in the TileJSON of the layers, and belongs beside the picture.",
-		Params: []endpoint.Param{s.layersParam(), centerParam, staticZoomParam, staticBoxParam, sizeParam, pinParam, scaleParam, pictureThemeParam, endpoint.Names},
-		Handle: s.getStatic, Cost: endpoint.Heavy,
+		Params: []endpoint.Param{s.layersParam(), centerParam, staticZoomParam, staticBoxParam, sizeParam, pinParam, scaleParam,
+			pictureThemeParam, endpoint.Names, colorParam, classesParam, schemeParam, legendParam, filtersParam},
+		TakesFilters: true,
+		Handle:       s.getStatic, Cost: endpoint.Heavy,
 		Answers: endpoint.Content{"image/png": nil}, CachePolicy: endpoint.CacheTagged,
 		Problems: []string{"bad-parameter", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
 		Example:  endpoint.Example{Request: "/static/country.png?center=47.37,8.54&zoom=5&size=300x200&pin=47.37,8.54"},
@@ -78,6 +80,8 @@ func (s *Handlers) getStatic(c echo.Context, q *endpoint.Params) error {
 	v := viewOf(q.View())
 	defer v.release()
 	v.naming = naming{lang: langOf(q, endpoint.Names), instead: true}
+	v.color = coloringOf(q, true)
+	legend := legendParam.Of(q)
 	f := web.FormatPNG
 	if m.scale == 2 {
 		f = formPNG2x
@@ -90,6 +94,10 @@ func (s *Handlers) getStatic(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
+	set = set.colored(v)
+	if err := v.filter(q, set); err != nil {
+		return err
+	}
 	v.spare(set, f)
 	_, from, live := s.keyOf(v, set, quadkey.Tile{}, f, nil)
 	a := web.Answer{Format: web.FormatPNG, CacheControl: s.CacheControl}
@@ -100,14 +108,24 @@ func (s *Handlers) getStatic(c echo.Context, q *endpoint.Params) error {
 		picture := image.NewNRGBA(image.Rect(0, 0, m.width*m.scale, m.height*m.scale))
 		colors := &theme.GetTokens().Themes[theme.Themes[look]].Map
 		draw.Draw(picture, picture.Bounds(), image.NewUniform(colors.Water.NRGBA), image.Point{}, draw.Src) // beyond the poles
+		painted, err := s.color(s.WithClientOf(ctx, c), v, set, v.color, theme.Themes[look], true)
+		if err != nil {
+			return err
+		}
+		ctx = s.withHeavy(ctx, v, set, f)
 		for t, at := range m.tiles() {
-			tile, err := s.tileOf(ctx, v, set, t, f, look, live)
+			tile, err := s.tileOf(ctx, v, set, t, f, look, painted, live)
 			if err != nil {
 				return err
 			}
 			draw.Draw(picture, image.Rectangle{at, at.Add(tile.Bounds().Size())}, tile, image.Point{}, draw.Src)
 		}
 		m.drawPins(picture, colors)
+		if painted != nil && legend {
+			if err := painted.drawLegend(picture, m.scale, theme.GetTokens().Themes[theme.Themes[look]]); err != nil {
+				return err
+			}
+		}
 		var b bytes.Buffer
 		encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 		if err := encoder.Encode(&b, picture); err != nil {
@@ -119,17 +137,17 @@ func (s *Handlers) getStatic(c echo.Context, q *endpoint.Params) error {
 }
 
 // tileOf returns a tile as an image, from the cache if it may be cached.
-func (s *Handlers) tileOf(ctx context.Context, v *view, set *layerSet, t quadkey.Tile, f web.Format, look uint8, live bool) (image.Image, error) {
+func (s *Handlers) tileOf(ctx context.Context, v *view, set *layerSet, t quadkey.Tile, f web.Format, look uint8,
+	painted *colored, live bool) (image.Image, error) {
 	key, _, _ := s.keyOf(v, set, t, f, nil)
 	key.theme = look
 	left := mostNames
 	v.naming.left = &left
-	ctx = s.withHeavy(ctx, v, set, f)
 	if !live {
 		a := web.Answer{Format: f, Tag: key.tag()}
 		res, err := s.kept.Get(ctx, key, func(ctx context.Context, out *web.Scratch) (_ *web.CachedResponse, err error) {
 			// The request has a heavy place.
-			if out.Body, err = s.appendPNG(ctx, out.Body, v, set, t, f, look); err != nil {
+			if out.Body, err = s.appendPNG(ctx, out.Body, v, set, t, f, look, painted); err != nil {
 				return nil, err
 			}
 			return web.NewCachedResponse(&a, out.Body), nil
@@ -142,7 +160,7 @@ func (s *Handlers) tileOf(ctx context.Context, v *view, set *layerSet, t quadkey
 	b := web.GetScratch()
 	defer b.Release()
 	var err error
-	if b.Body, err = s.appendPNG(ctx, b.Body, v, set, t, f, look); err != nil {
+	if b.Body, err = s.appendPNG(ctx, b.Body, v, set, t, f, look, painted); err != nil {
 		return nil, err
 	}
 	return png.Decode(bytes.NewReader(b.Body))
@@ -168,16 +186,7 @@ func readStatic(q *endpoint.Params) (m staticMap) {
 		}
 	}
 	if pinParam.Given(q) {
-		parts := strings.Split(pinParam.Of(q), ",")
-		if len(parts)%2 != 0 || len(parts) > 2*maxPins {
-			parts = nil
-		}
-		for i := 0; i+1 < len(parts); i += 2 {
-			if p, ok := positionOf(parts[i] + "," + parts[i+1]); ok {
-				m.pins = append(m.pins, p)
-			}
-		}
-		if len(parts) == 0 || len(m.pins) < len(parts)/2 {
+		if m.pins = positionsOf(pinParam.Of(q)); m.pins == nil {
 			q.Refuse(pinParam.Name, "Give at most "+strconv.Itoa(maxPins)+" pins, latitude and longitude of each, all joined by commas, such as "+
 				"47.37,8.54,46.95,7.44.")
 		}
@@ -186,14 +195,15 @@ func readStatic(q *endpoint.Params) (m staticMap) {
 	box := staticBoxParam.Of(q)
 	switch {
 	case centerParam.Given(q):
-		p, ok := positionOf(centerParam.Of(q))
-		if !ok {
+		at := positionsOf(centerParam.Of(q))
+		if len(at) != 1 {
 			q.Refuse(centerParam.Name, "Write center as latitude and longitude, such as 47.37,8.54.")
+			at = []quadkey.Position{{}}
 		}
 		if !staticZoomParam.Given(q) {
 			q.Refuse(staticZoomParam.Name, "Add zoom, such as 9, since center alone does not say how much to show.")
 		}
-		m.x, m.y = quadkey.Project(p.Lon, p.Lat)
+		m.x, m.y = quadkey.Project(at[0].Lon, at[0].Lat)
 	case staticBoxParam.Given(q):
 		m.fit(box, 0, staticZoomParam.Given(q))
 	case len(m.pins) > 0:
@@ -204,11 +214,21 @@ func readStatic(q *endpoint.Params) (m staticMap) {
 	return m
 }
 
-func positionOf(text string) (p quadkey.Position, ok bool) {
-	var at [2]float64
-	ok = quadkey.ParseNumbers(text, at[:], quadkey.ParseNumber)
-	p = quadkey.Position{Lat: at[0], Lon: at[1]}
-	return p, ok && p.Valid()
+// positionsOf returns at most maxPins positions, latitude and longitude of each, all joined by commas; nil if the text
+// is not of this form.
+func positionsOf(text string) (all []quadkey.Position) {
+	numbers := make([]float64, min(strings.Count(text, ",")+1, 2*maxPins+1))
+	if len(numbers)%2 != 0 || !quadkey.ParseNumbers(text, numbers, quadkey.ParseNumber) {
+		return nil
+	}
+	for pair := range slices.Chunk(numbers, 2) {
+		p := quadkey.Position{Lat: pair[0], Lon: pair[1]}
+		if !p.Valid() {
+			return nil
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // maxFitted is the deepest zoom that a box or pins lead to: around a single pin there is more than bare

@@ -31,7 +31,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 		q.Refuse("layers", "List at least one layer in layers, or leave it out for all.")
 	}
 	maps := s.askedMaps(q)
-	how.color = coloringOf(q)
+	how.color = coloringOf(q, true)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -65,7 +65,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 // styling has the parameters of a style.
 type styling struct {
 	theme, lang, encoding string
-	filters               filters // of the tiles of points
+	filters               filters
 	names                 bool
 	color                 coloring
 	// fields are the properties that tiles of the coloured layer are asked for, if they lack its
@@ -114,14 +114,14 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 		Zoom:   max(tiles.Center[2]-1, 0),
 		Glyphs: s.Glyphs,
 	}
-	painted, err := s.color(ctx, v, set, p, how)
+	painted, err := s.color(ctx, v, set, how.color, how.theme, false)
 	if err != nil {
 		return nil, err
 	}
 	how.fields = set.fieldsFor(v, how.color)
 	style.Sources = p.sources(set, base, how)
 	if painted != nil {
-		if painted.opacity = 1; len(maps) > 0 { // what lies under it must not change the colours otherwise
+		if len(maps) > 0 { // what lies under it must not change the colours otherwise
 			painted.opacity = 0.75
 		}
 		style.Metadata = &styleMetadata{painted.legend}

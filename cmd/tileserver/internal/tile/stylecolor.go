@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"image/color"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,17 +12,19 @@ import (
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/choropleth"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/tiles"
 	"quadrille/tiles/mvt"
 )
 
-// These are the parameters of a style that colours a layer by a property.
+// These are the parameters of a style, or of pictures, that colour a layer by a property.
 var (
 	colorParam = endpoint.Text("color", 512,
 		"LAYER.PROPERTY: colours the regions, lines or points of a layer by the values of a property, such as `county.turnover` "+
-			"or `points:shops.category`. The member `metadata` of the style then has the legend.").WithExample("county.turnover")
+			"or `points:shops.category`. The member `metadata` of a style then has the legend. Of tiles only pictures have colours: for a "+
+			"filter by a property of this name write `p.color=`.").WithExample("county.turnover")
 	classesParam = endpoint.Text("classes", 256,
 		"How numbers are divided: `quantile`, `jenks`, `equal` or `log`, also with the number of classes, such as `jenks:7`; "+
 			"`unique` for a colour for each value; or the least numbers of all classes but the first, such as `0,10,100`. Left "+
@@ -36,8 +39,11 @@ type coloring struct {
 	layer, property, division, scheme string
 }
 
-// coloringOf reads the parameters.
-func coloringOf(q *endpoint.Params) (c coloring) {
+// coloringOf reads the parameters, and refuses color for a form without colours.
+func coloringOf(q *endpoint.Params, colorful bool) (c coloring) {
+	if colorParam.Given(q) && !colorful {
+		q.Refuse(colorParam.Name, "Leave color out: only pictures and styles have colours. For a filter by a property color write p.color=.")
+	}
 	text := colorParam.Of(q)
 	c.division, c.scheme = classesParam.Of(q), schemeParam.Of(q)
 	var ok bool
@@ -51,6 +57,15 @@ func coloringOf(q *endpoint.Params) (c coloring) {
 		q.Refuse(classesParam.Name, sentence(err))
 	}
 	return c
+}
+
+// query returns the parameters, encoded and in order, for addresses; "" for the zero coloring.
+func (c *coloring) query() string {
+	if c.layer == "" {
+		return ""
+	}
+	query := with(with("", colorParam.Name, c.layer+"."+c.property), classesParam.Name, c.division)
+	return strings.TrimPrefix(with(query, schemeParam.Name, c.scheme), "?")
 }
 
 // sentence returns the text of an error about classes for a client.
@@ -85,33 +100,32 @@ type LegendRemnant struct {
 	Count int    `json:"count"`
 }
 
-// colored is the colour of a layer of a style.
+// colored is the colour of a layer, of a style or of pictures.
 type colored struct {
 	coloring
-	expression []any
-	opacity    float64 // of areas
-	legend     Legend
+	classes choropleth.Classes // with colours
+	missing theme.Color
+	opacity float64 // of areas
+	legend  Legend
 }
 
-// color returns the colours of the layer that a style colours, or nil.
-func (s *Handlers) color(ctx context.Context, v *view, set *layerSet, p *palette, how styling) (*colored, error) {
-	if how.color.layer == "" {
+// color returns the colours of the layer that a coloring names, in a theme; nil for no coloring. placed is set if the
+// request has a heavy place. Reading values is one turn, so ctx is none of withHeavy.
+func (s *Handlers) color(ctx context.Context, v *view, set *layerSet, wish coloring, named string, placed bool) (*colored, error) {
+	if wish.layer == "" {
 		return nil, nil
 	}
-	kept, err := s.classes(ctx, v, set, how.color)
+	kept, err := s.classes(ctx, v, set, wish, placed)
 	if err != nil {
 		return nil, err
 	}
-	c := *kept
+	of := &colored{coloring: wish, classes: kept.Classes, missing: theme.GetTokens().Themes[named].Map.Missing, opacity: 1}
+	c := &of.classes
 	c.List = slices.Clone(kept.List)
-	if err := c.Color(how.color.scheme, how.theme == "dark"); err != nil {
+	if err := c.Color(wish.scheme, named == "dark"); err != nil {
 		return nil, err
 	}
-	missing := p.Map.Missing.CSS()
-	value := []any{"get", how.color.property}
-	of := &colored{coloring: how.color, legend: Legend{
-		Layer: how.color.layer, Property: how.color.property, Method: c.Method, Classes: []LegendClass{},
-	}}
+	of.legend = Legend{Layer: wish.layer, Property: wish.property, Method: c.Method, Classes: []LegendClass{}}
 	for _, class := range c.List {
 		l := LegendClass{Color: class.Color, Count: class.Count}
 		if c.Numeric {
@@ -122,28 +136,58 @@ func (s *Handlers) color(ctx context.Context, v *view, set *layerSet, p *palette
 		of.legend.Classes = append(of.legend.Classes, l)
 	}
 	if c.Rest > 0 {
-		of.legend.Rest = &LegendRemnant{missing, c.Rest}
+		of.legend.Rest = &LegendRemnant{of.missing.CSS(), c.Rest}
 	}
 	if c.Missing > 0 {
-		of.legend.Missing = &LegendRemnant{missing, c.Missing}
+		of.legend.Missing = &LegendRemnant{of.missing.CSS(), c.Missing}
 	}
+	return of, nil
+}
+
+// expression returns the colours for a style.
+func (of *colored) expression() []any {
+	c, missing, value := &of.classes, of.missing.CSS(), []any{"get", of.property}
 	switch {
 	case len(c.List) == 0:
-		of.expression = []any{"to-color", missing}
+		return []any{"to-color", missing}
 	case c.Numeric:
 		step := []any{"step", []any{"to-number", value}, c.List[0].Color}
 		for i, stop := range c.Stops {
 			step = append(step, stop, c.List[i+1].Color)
 		}
-		of.expression = []any{"case", []any{"==", []any{"typeof", value}, "number"}, step, missing}
-	default:
-		match := []any{"match", []any{"to-string", value}}
-		for _, class := range c.List {
-			match = append(match, class.Value, class.Color)
-		}
-		of.expression = []any{"case", []any{"has", how.color.property}, append(match, missing), missing} // no value is the text ""
+		return []any{"case", []any{"==", []any{"typeof", value}, "number"}, step, missing}
 	}
-	return of, nil
+	match := []any{"match", []any{"to-string", value}}
+	for _, class := range c.List {
+		match = append(match, class.Value, class.Color)
+	}
+	return []any{"case", []any{"has", of.property}, append(match, missing), missing} // no value is the text ""
+}
+
+// colors returns the colours of the classes, and last that of other and of missing values.
+func (of *colored) colors() (all []color.NRGBA) {
+	for _, class := range of.classes.List {
+		var c theme.Color
+		_ = c.UnmarshalText([]byte(class.Color)) // package choropleth writes them so
+		all = append(all, c.NRGBA)
+	}
+	return append(all, of.missing.NRGBA)
+}
+
+// classOf returns the index in colors for a value, a message of package mvt, or for nil: what the expression is for it.
+func (of *colored) classOf(value []byte) int {
+	class := -1
+	if text, ok := mvt.StringValue(value); ok {
+		class = of.classes.OfText(string(text))
+	} else if is, ok := mvt.BoolValue(value); ok {
+		class = of.classes.OfText(strconv.FormatBool(is))
+	} else if n, ok := mvt.NumberValue(value); ok {
+		class = of.classes.OfNumber(n)
+	}
+	if class < 0 {
+		return len(of.classes.List)
+	}
+	return class
 }
 
 // classesKey identifies the classes of a property of a generation.
@@ -174,7 +218,7 @@ func (c *keptClasses) Bytes() int64 {
 }
 
 // classes returns the classes of a property, without colours. Those of published layers are kept.
-func (s *Handlers) classes(ctx context.Context, v *view, set *layerSet, of coloring) (*keptClasses, error) {
+func (s *Handlers) classes(ctx context.Context, v *view, set *layerSet, of coloring, placed bool) (*keptClasses, error) {
 	d, err := choropleth.ParseDivision(of.division)
 	if err != nil {
 		return nil, err
@@ -184,7 +228,7 @@ func (s *Handlers) classes(ctx context.Context, v *view, set *layerSet, of color
 		return nil, noLayerToColor(set, of.layer)
 	}
 	build := func(ctx context.Context) (kept *keptClasses, err error) {
-		err = s.RunHeavy(ctx, true, func() error {
+		err = s.RunHeavy(ctx, !placed, func() error {
 			return s.InTurn(ctx, func(ctx context.Context) error {
 				steps := &feature.Query{Step: web.Step}
 				values, err := s.valuesOf(steps.WithSteps(ctx), v, set, of.layer, of.property)
@@ -230,12 +274,12 @@ func (v *view) colorFrom(c coloring) (state uint64, live bool) {
 			live = true
 		}
 	}
-	collection, _, ok := v.joinOf(c.property)
-	if !ok {
-		return 0, live
+	joins := v.filters.joined
+	if collection, _, ok := v.joinOf(c.property); ok {
+		joins = append(slices.Clip(joins), joinedColumns{collection: collection})
 	}
-	ids, joinsLive := v.joinedFrom([]joinedColumns{{collection: collection}}, nil)
-	return ids[0], live || joinsLive
+	ids, joinsLive := v.joinedFrom(joins, nil)
+	return stateOfJoins(ids), live || joinsLive
 }
 
 // valuesOf returns the values of a property of a layer of the set.
@@ -258,7 +302,11 @@ func (s *Handlers) valuesOf(ctx context.Context, v *view, set *layerSet, layer, 
 		} else if err != nil {
 			return nil, err
 		}
-		return valuesOfColumn(columns[0])
+		only, err := v.passing(ctx, b, layer)
+		if err != nil {
+			return nil, err
+		}
+		return valuesOfColumn(columns[0], only)
 	}
 	i := slices.IndexFunc(v.points, func(p *ask.Layer) bool { return p.LayerInfo.Name == layer })
 	if i < 0 || v.points[i].LayerInfo.Drawing != nil {
@@ -292,12 +340,13 @@ func addOther(all *choropleth.Values, text string) error {
 	return nil
 }
 
-// valuesOfColumn returns the values of regions.
-func valuesOfColumn(c *tiles.Column) (all *choropleth.Values, err error) {
-	all = &choropleth.Values{Others: map[string]int{}, Missing: c.Regions()}
-	c.Values(func(value []byte) {
-		all.Missing--
-		if text, ok := mvt.StringValue(value); ok {
+// valuesOfColumn returns the values of the regions that pass.
+func valuesOfColumn(c *tiles.Column, only *tiles.Passing) (all *choropleth.Values, err error) {
+	all = &choropleth.Values{Others: map[string]int{}}
+	c.Values(only, func(value []byte) {
+		if value == nil {
+			all.Missing++
+		} else if text, ok := mvt.StringValue(value); ok {
 			err = cmp.Or(err, addOther(all, string(text)))
 		} else if is, ok := mvt.BoolValue(value); ok {
 			all.Others[strconv.FormatBool(is)]++
@@ -351,17 +400,17 @@ func valuesOfPoints(ctx context.Context, p *ask.Layer, by feature.Filter, proper
 }
 
 // paint colours a layer of a style, if it is the one to be coloured.
-func (c *colored) paint(l *styleLayer, name string) {
-	if c == nil || c.layer != name {
+func (of *colored) paint(l *styleLayer, name string) {
+	if of == nil || of.layer != name {
 		return
 	}
 	switch l.Type {
 	case "fill":
-		l.Paint["fill-color"], l.Paint["fill-opacity"] = c.expression, c.opacity
+		l.Paint["fill-color"], l.Paint["fill-opacity"] = of.expression(), of.opacity
 	case "line":
-		l.Paint["line-color"] = c.expression
+		l.Paint["line-color"] = of.expression()
 	case "circle":
-		l.Paint["circle-color"] = c.expression
+		l.Paint["circle-color"] = of.expression()
 	}
 }
 

@@ -60,7 +60,7 @@ func (p *palette) sources(set *layerSet, base string, how styling) map[string]st
 		if slices.ContainsFunc(list, func(name string) bool { return layerOf(name) == how.color.layer }) {
 			file = with(file, fieldsParam.Name, fieldsText(how.fields))
 		}
-		if slices.ContainsFunc(list, func(name string) bool { return slices.Contains(set.points, name) }) {
+		if slices.ContainsFunc(list, func(name string) bool { return how.filters.of[layerOf(name)] != nil }) {
 			file = withQuery(file, how.filters.queryOf(list))
 		}
 		source.URL = base + "/tiles/" + escapeLayers(strings.Join(list, ",")) + file

@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -53,10 +54,11 @@ type manner struct {
 func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers string, t quadkey.Tile, f web.Format, how manner) error {
 	r := c.Request()
 	v.naming = naming{lang: langOf(q, endpoint.Names), instead: f.IsPicture()}
+	v.color = coloringOf(q, f.IsPicture())
 	if !f.IsPicture() {
 		v.fields = chosenFields(q)
 	}
-	theme, err := pictureTheme(q, f)
+	look, err := pictureTheme(q, f)
 	if err != nil {
 		return err
 	}
@@ -64,6 +66,7 @@ func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers 
 	if err != nil {
 		return err
 	}
+	set = set.colored(v)
 	if how.ofTileset && int(t.Z) > set.deepest(f.IsPicture()) {
 		return endpoint.ErrTileOutside
 	}
@@ -73,7 +76,7 @@ func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers 
 	v.spare(set, f)
 	var memory [4]uint64
 	key, from, live := s.keyOf(v, set, t, f, memory[:0])
-	key.theme = theme
+	key.theme = look
 	if live {
 		how.cache = web.NoStore
 		return s.sendLive(c, v, set, t, &key, how)
@@ -107,7 +110,8 @@ func (s *Handlers) empty(f web.Format, how manner) int {
 func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
 	from, joinsLive := v.joinedFrom(v.joined, from)
-	live = live || joinsLive
+	from, filtersLive := v.joinedFrom(v.filters.joined, from)
+	live = live || joinsLive || filtersLive
 	if v.naming.lang != "" && len(set.selectors) > 0 {
 		from = append(from, v.Names.ID)
 	}
@@ -132,6 +136,7 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, i
 		filter: v.filters.key(set),
 		layers: set.canonical,
 		fields: set.fieldsText(),
+		color:  v.color.query(),
 		from:   h,
 		tile:   uint64(t.Z)<<58 | t.Packed(),
 		form:   f,
@@ -210,6 +215,10 @@ func (s *Handlers) makeTile(ctx context.Context, out *web.Scratch, v *view, set 
 func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, key *tileKey) ([]byte, error) {
 	left := mostNames
 	v.naming.left = &left
+	painted, err := s.color(ctx, v, set, v.color, theme.Themes[key.theme], false)
+	if err != nil {
+		return dst, err
+	}
 	ctx = s.withHeavy(ctx, v, set, key.form)
 	switch key.form {
 	case web.FormatMVT:
@@ -219,8 +228,8 @@ func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *lay
 			return appendLayers(ctx, layers, v, set, t, (*tiles.Reader).AppendMVT)
 		})
 	case web.FormatPNG, formPNG2x:
-		err := s.RunHeavy(ctx, true, func() (err error) {
-			dst, err = s.appendPNG(ctx, dst, v, set, t, key.form, key.theme)
+		err = s.RunHeavy(ctx, true, func() (err error) {
+			dst, err = s.appendPNG(ctx, dst, v, set, t, key.form, key.theme, painted)
 			return err
 		})
 		return dst, err
@@ -254,7 +263,8 @@ func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Ti
 func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, asked *tileKey) ([]byte, error) {
 	f := asked.form
 	kept, live := v.divide(set)
-	if _, joinsLive := v.joinedFrom(v.joined, nil); f.IsPicture() || kept.canonical == "" || joinsLive {
+	ids, joinsLive := v.joinedFrom(v.joined, nil)
+	if _, filtersLive := v.joinedFrom(v.filters.joined, ids); filtersLive || f.IsPicture() || kept.canonical == "" || joinsLive {
 		return s.appendTile(ctx, dst, v, set, t, asked)
 	}
 	key, _, _ := s.keyOf(v, kept, t, f, nil)

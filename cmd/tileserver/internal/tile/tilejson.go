@@ -18,6 +18,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/cmd/internal/credit"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/quadkey"
@@ -86,7 +87,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	v := viewOf(q.View())
 	defer v.release()
 	v.naming.lang, v.double = langOf(q, endpoint.Names), doubledBy(q, drawn, 0)
-	if !drawn {
+	if v.color = coloringOf(q, drawn); !drawn {
 		v.fields = chosenFields(q)
 	}
 	if q.Err != nil {
@@ -96,13 +97,14 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
+	set = set.colored(v)
 	if err := v.filter(q, set); err != nil {
 		return err
 	}
 	v.spare(set, web.FormatMVT)
 	h, from, live := s.describedBy(v, set, base)
 	// Addresses with generations do not contain the generations of collections and of names.
-	pinned = pinned && from == 0 && !v.named(set) && len(v.joined) == 0
+	pinned = pinned && from == 0 && !v.named(set) && len(v.joined) == 0 && len(v.filters.joined) == 0
 	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	if pinned {
 		h = h.Bytes("pinned")
@@ -122,6 +124,9 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		base += "/g/" + v.generations(set).String()
 	}
 	return s.SendJSON(c, a, func() (any, error) {
+		if _, err := s.color(s.WithClientOf(r.Context(), c), v, set, v.color, theme.Themes[0], false); err != nil {
+			return nil, err // as tiles would be refused
+		}
 		doc, err := describe(r.Context(), v, set, base)
 		if err != nil {
 			return nil, err
@@ -135,13 +140,21 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 			doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + mltFile
 			doc.Encoding = mltEncoding
 		}
-		doc.Tiles[0] = with(with(doc.Tiles[0], "names", v.naming.lang), fieldsParam.Name, set.fieldsText())
+		doc.Tiles[0] = with(doc.Tiles[0], "names", v.naming.lang)
+		if !drawn {
+			doc.Tiles[0] = with(doc.Tiles[0], fieldsParam.Name, set.fieldsText())
+		}
 		if v.double {
 			doc.Tiles[0] = with(doc.Tiles[0], "pixels", "512")
 		}
-		doc.Tiles[0] = withQuery(doc.Tiles[0], v.filters.query)
+		doc.Tiles[0] = withQuery(doc.Tiles[0], v.query())
 		return doc, nil
 	})
+}
+
+// query returns the parameters of a view for the colours and the filters of tiles.
+func (v *view) query() string {
+	return strings.TrimPrefix(withQuery(withQuery("", v.color.query()), v.filters.query), "?")
 }
 
 // with adds a parameter to an address, if it has a value.
@@ -176,14 +189,15 @@ func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash,
 	}
 	from = ids[1+v.singles]
 	joined, joinsLive := v.joinedFrom(v.joined, nil)
-	live = live || joinsLive
+	joined, filtersLive := v.joinedFrom(v.filters.joined, joined)
+	live = live || joinsLive || filtersLive
 	for _, id := range joined {
 		h = h.Number(id)
 	}
 	if v.named(set) {
 		h = h.Number(v.Names.ID)
 	}
-	return h.Number(from).Bytes(v.naming.lang).Bytes(strconv.FormatBool(v.double)).Bytes(v.filters.query), from, live
+	return h.Number(from).Bytes(v.naming.lang).Bytes(strconv.FormatBool(v.double)).Bytes(v.query()), from, live
 }
 
 // vectorFile is the extension in addresses of vector tiles.
@@ -197,8 +211,8 @@ func pictureFile(q *endpoint.Params) string {
 	if scaleParam.Of(q) == "2" {
 		file = "@2x.png"
 	}
-	if theme := pictureThemeParam.Of(q); theme != "" {
-		file += "?theme=" + theme
+	if look := pictureThemeParam.Of(q); look != "" {
+		file += "?theme=" + look
 	}
 	return file
 }
@@ -233,7 +247,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 				doc.VectorLayers = append(doc.VectorLayers, l)
 			}
 		}
-		for _, j := range v.joined {
+		for _, j := range slices.Concat(v.joined, v.filters.joined) {
 			if c, err := v.TiledCollection(j.collection); err == nil {
 				if text, _ := credit.HTMLAndText(c.Info().Attribution); text != "" && !slices.Contains(credits, text) {
 					credits = append(credits, text)

@@ -212,7 +212,7 @@ type tiled struct {
 	selection string
 	layers    string // as sendTile takes them
 	names     string // the language of names, ""
-	filter    string // the parameters that filter points, ""
+	filter    string // the parameters that filter and colour, ""
 	// rest has the values in the path after those of the tileset.
 	rest []string
 }

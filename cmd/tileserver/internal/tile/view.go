@@ -26,6 +26,7 @@ type view struct {
 	fields  []string // of its features, see chosenFields
 	// joined are properties of collections that regions of the set get by their ids.
 	joined []joinedColumns
+	color  coloring // of its pictures
 	// pinned is set if no collection can have values, since the address does not name its state.
 	pinned  bool
 	filters filters
