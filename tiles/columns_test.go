@@ -1,6 +1,7 @@
 package tiles_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/paulmach/orb"
 	"golang.org/x/sync/errgroup"
 
+	"quadrille/feature/layertest"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -230,5 +232,16 @@ func TestColumnsAtOnce(t *testing.T) {
 	}
 	if err := group.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whoever waits for numbers and columns that another request reads gives its processor to that one.
+func TestWaitingForColumns(t *testing.T) {
+	r := columnsWorld(t)
+	for _, name := range []string{"turnover", "code"} { // the first one needs the numbers, too
+		layertest.Waiting(t, func(ctx context.Context) error {
+			_, err := r.Columns(ctx, "district", []string{name})
+			return err
+		})
 	}
 }

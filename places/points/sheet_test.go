@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/feature"
+	"quadrille/feature/layertest"
 	"quadrille/internal/must"
 	"quadrille/places/points"
 	"quadrille/quadkey"
@@ -305,5 +306,21 @@ func TestColumnsThatOutgrow(t *testing.T) {
 			t.Errorf("round %d: %d, want %d", round, n, want)
 		}
 		sameTally(t, c, &feature.Query{Filter: by}, &feature.Tally{By: []feature.Grouping{{Property: "kind"}}, Measures: []feature.Measure{{Op: feature.OpDistinct, Property: "text"}}})
+	}
+}
+
+// Whoever waits for a sheet or a selection that another request makes gives its processor to that one.
+func TestWaitingForSheets(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 2))
+	var ref reference
+	for i := range 3000 {
+		ref = append(ref, randomPoint(r, i, distributions["city"]))
+	}
+	c := build(t, ref, points.BuildOptions{})
+	for _, value := range []string{"zoo", "bakery"} { // the first one needs the sheet, too
+		by := must.Get(feature.ParseFilter(c.Info().Schema, []feature.Term{{Name: "category", Values: []string{value}}})).In(t)
+		layertest.Waiting(t, func(ctx context.Context) error {
+			return feature.Each(c.Tile(ctx, quadkey.Tile{}, by), func(*feature.Feature) error { return nil })
+		})
 	}
 }

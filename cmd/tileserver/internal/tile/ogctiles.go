@@ -204,14 +204,14 @@ func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of 
 		if err != nil {
 			return err
 		}
-		if v.naming.lang = langOf(q, endpoint.Names); q.Err != nil {
+		if v.naming.Lang = langOf(q, endpoint.Names); q.Err != nil {
 			return q.Err
 		}
 		if err := v.filter(q, set); err != nil {
 			return err
 		}
 		v.spare(set, web.FormatMVT)
-		of.names, of.filter = v.naming.lang, v.filters.query
+		of.names, of.filter = v.naming.Lang, v.filters.query
 		t, err := newTileset(c.Request().Context(), v, set, k, &of, base)
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
+	"quadrille/tiles/layertile"
 )
 
 // These are bounds of a static picture.
@@ -77,7 +78,7 @@ func (s *Handlers) getStatic(c echo.Context, q *endpoint.Params) error {
 	m := readStatic(q)
 	v := viewOf(q.View())
 	defer v.release()
-	v.naming = naming{lang: langOf(q, endpoint.Names), instead: true}
+	v.naming = layertile.Names{Lang: langOf(q, endpoint.Names), Instead: true}
 	f := web.FormatPNG
 	if m.scale == 2 {
 		f = formPNG2x
@@ -123,7 +124,7 @@ func (s *Handlers) tileOf(ctx context.Context, v *view, set *layerSet, t quadkey
 	key, _, _ := s.keyOf(v, set, t, f, nil)
 	key.theme = look
 	left := mostNames
-	v.naming.left = &left
+	v.naming.Left = &left
 	ctx = s.withHeavy(ctx, v, set, f)
 	if !live {
 		a := web.Answer{Format: f, Tag: key.tag()}

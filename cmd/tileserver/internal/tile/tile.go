@@ -16,6 +16,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
+	"quadrille/tiles/layertile"
 )
 
 // getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mlt,mvt,pbf,png} and {y}@2x.png, and {y}
@@ -52,7 +53,7 @@ type manner struct {
 // sendTile answers with a tile of the layers in a list, of the generations in v.
 func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers string, t quadkey.Tile, f web.Format, how manner) error {
 	r := c.Request()
-	v.naming = naming{lang: langOf(q, endpoint.Names), instead: f.IsPicture()}
+	v.naming = layertile.Names{Lang: langOf(q, endpoint.Names), Instead: f.IsPicture()}
 	if !f.IsPicture() {
 		v.fields = chosenFields(q)
 	}
@@ -108,7 +109,7 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, i
 	from, live = v.from(set, ids)
 	from, joinsLive := v.joinedFrom(v.joined, from)
 	live = live || joinsLive
-	if v.naming.lang != "" && len(set.selectors) > 0 {
+	if v.naming.Lang != "" && len(set.selectors) > 0 {
 		from = append(from, v.Names.ID)
 	}
 	h := s.ETagSeed
@@ -121,14 +122,14 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, i
 	for _, id := range from {
 		h = h.Number(id)
 	}
-	if v.naming.lang != "" {
-		h = h.Bytes("names").Bytes(v.naming.lang)
+	if v.naming.Lang != "" {
+		h = h.Bytes("names").Bytes(v.naming.Lang)
 	}
 	if v.double {
 		h = h.Number(512) // no generation has this number
 	}
 	return tileKey{
-		lang:   v.naming.lang,
+		lang:   v.naming.Lang,
 		filter: v.filters.key(set),
 		layers: set.canonical,
 		fields: set.fieldsText(),
@@ -209,7 +210,7 @@ func (s *Handlers) makeTile(ctx context.Context, out *web.Scratch, v *view, set 
 // appendTile appends a tile in the form and the theme of a key.
 func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, key *tileKey) ([]byte, error) {
 	left := mostNames
-	v.naming.left = &left
+	v.naming.Left = &left
 	ctx = s.withHeavy(ctx, v, set, key.form)
 	switch key.form {
 	case web.FormatMVT:
