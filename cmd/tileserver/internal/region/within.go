@@ -77,6 +77,7 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 func (s *Handlers) postRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	types, shares, limit, cursor := listing.Types.Of(q), sharesParam.Of(q), int(limitParam.Of(q)), endpoint.Cursor.Of(q)
 	l := s.newList(c, q, &list)
+	propertiesParam.Of(q) // refused before the body is read
 	of, err := listing.PostedAreaOf(s.Kit, c, q)
 	if err != nil {
 		return err
@@ -158,7 +159,8 @@ func (p *regionPage) choose(q *endpoint.Params, g *ask.Ground) error {
 		p.UnlistedProperties = p.UnlistedProperties || p.all && listing.MayLackProperties(in.Schema, in.Live)
 	}
 	for _, name := range p.chosen {
-		if _, ok := own.Lookup(name); !ok && len(layers) > 0 {
+		_, member := p.base.Lookup(name)
+		if _, ok := own.Lookup(name); !ok && !member && len(layers) > 0 {
 			return endpoint.Refuse(endpoint.ErrParameter, propertiesParam.Name,
 				"There is no property "+endpoint.Printable(name)+": "+listing.PropertyNames(layers, ""))
 		}
