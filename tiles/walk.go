@@ -32,10 +32,10 @@ type Overlay interface {
 }
 
 // WalkWith does the same as Walk with tiles that have an overlay behind the regions. nil means none.
-// Without layers, the zoom may be as deep as quadkey.MaxZoom.
+// Of an overlay without layers the zoom may be as deep as quadkey.MaxZoom.
 func (r *Reader) WalkWith(ctx context.Context, layers []Selector, zoom int, over Overlay, fn func(t quadkey.Tile, mvt []byte) error) error {
 	deepest := grid.MaxZoom
-	if len(layers) == 0 {
+	if over != nil && len(layers) == 0 {
 		deepest = quadkey.MaxZoom
 	}
 	if zoom < 0 || zoom > deepest {

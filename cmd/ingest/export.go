@@ -26,12 +26,12 @@ type exportCmd struct {
 }
 
 type exportTilesCmd struct {
-	Layers     string   `arg:"" help:"What to export, as in a tile's address: types or type:id joined by commas, such as country,state or country:fr; all for every type. Also points:NAME, places and airports; for .parquet also stations."`
-	File       string   `arg:"" type:"path" help:"The file to write: its name ends in .pmtiles, .mbtiles or .parquet. One that is there is replaced."`
-	MinZoom    int      `default:"0" placeholder:"Z" help:"The first zoom to write."`
-	MaxZoom    int      `default:"13" placeholder:"Z" help:"The last zoom to write, at most 13, and 22 for points:NAME alone, whose clusters dissolve; maps enlarge its tiles beyond."`
-	Fields     []string `placeholder:"NAME" help:"Properties that features of tiles have beside their id and name, as in /tiles?fields=, at most 20; when not given, regions have what their publisher chose, and points their first 20."`
-	Generation uint64   `placeholder:"GENERATION" help:"The generation of boundaries to export, as ingest list shows it, alone; when not given, all layers that are published."`
+	Layers     string `arg:"" help:"What to export, as in a tile's address: types or type:id joined by commas, such as country,state or country:fr; all for every type. Also points:NAME, places and airports; for .parquet also stations."`
+	File       string `arg:"" type:"path" help:"The file to write: its name ends in .pmtiles, .mbtiles or .parquet. One that is there is replaced."`
+	MinZoom    int    `default:"0" placeholder:"Z" help:"The first zoom to write."`
+	MaxZoom    int    `default:"13" placeholder:"Z" help:"The last zoom to write, at most 13, and 22 for points:NAME alone, whose clusters dissolve; maps enlarge its tiles beyond."`
+	Fields     string `placeholder:"LIST" help:"Properties that features of tiles have beside their id and name, as in /tiles?fields=, at most 20; when not given, regions have what their publisher chose, and points their first 20."`
+	Generation uint64 `placeholder:"GENERATION" help:"The generation of boundaries to export, as ingest list shows it, alone; when not given, all layers that are published."`
 }
 
 func (exportTilesCmd) Help() string {
@@ -71,8 +71,11 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 	}
 	begin := time.Now()
 	o := export.Options{
-		MinZoom: c.MinZoom, MaxZoom: c.MaxZoom, Fields: c.Fields, Memory: int64(s.cli.Memory) / 4, Dir: filepath.Dir(c.File),
+		MinZoom: c.MinZoom, MaxZoom: c.MaxZoom, Memory: int64(s.cli.Memory) / 4, Dir: filepath.Dir(c.File),
 		Progress: job.StageOf(s.reporter, "exporting "+c.Layers, ""),
+	}
+	if c.Fields != "" {
+		o.Fields = feature.SplitValues(c.Fields)
 	}
 	reader, about := tiles.Join(), new(dataset.Manifest)
 	if len(regions) > 0 {

@@ -18,7 +18,7 @@ func (c *exportTilesCmd) runFeatures(s *session) (err error) {
 	switch {
 	case c.MinZoom != 0 || c.MaxZoom != tiles.MaxZoom:
 		return &usageError{errors.New("--min-zoom and --max-zoom are for tiles: leave them out for a .parquet file")}
-	case len(c.Fields) > 0:
+	case c.Fields != "":
 		return &usageError{errors.New("--fields is for tiles: leave it out for a .parquet file, which has all properties")}
 	case c.Generation != 0:
 		return &usageError{errors.New("--generation is for tiles: a .parquet file has what is published, which ingest rollback changes")}
