@@ -11,6 +11,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/feature"
 	"quadrille/places/live"
+	"quadrille/quadkey"
 	"quadrille/tiles"
 )
 
@@ -57,6 +58,17 @@ func (l *Layer) AppendGenerationIDs(from []uint64) []uint64 {
 		return nil
 	}
 	return append(from, l.GenerationIDs...)
+}
+
+// Bounds returns a box that holds all features of a layer that can be read. That of the manifest is
+// the tighter one.
+func (l *Layer) Bounds() quadkey.Box {
+	if l.Manifest != nil {
+		if b := l.Manifest.Bounds; len(b) == 4 && [4]float64(b) != [4]float64{} {
+			return quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
+		}
+	}
+	return l.Info().Bounds
 }
 
 // Count implements feature.Counter.

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"quadrille/feature"
+	"quadrille/feature/layertest"
 	"quadrille/internal/must"
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
@@ -286,7 +287,7 @@ func TestJoinedColumnsAreKeptForAState(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []int64
-		columns[0].Values(func(value []byte) {
+		columns[0].Values(nil, func(value []byte) {
 			n, _ := mvt.IntegerValue(value)
 			got = append(got, n)
 		})
@@ -364,6 +365,17 @@ func BenchmarkColumns(b *testing.B) {
 				t := must.Get(quadkey.TileAt(lon, lat, uint8(rnd.IntN(15)))).In(b)
 				dst = must.Get(r.AppendMVT(b.Context(), dst[:0], t, c.selectors)).In(b)
 			}
+		})
+	}
+}
+
+// Whoever waits for numbers and columns that another request reads gives its processor to that one.
+func TestWaitingForColumns(t *testing.T) {
+	r := columnsWorld(t)
+	for _, name := range []string{"turnover", "code"} { // the first one needs the numbers, too
+		layertest.Waiting(t, func(ctx context.Context) error {
+			_, err := r.Columns(ctx, "district", []string{name})
+			return err
 		})
 	}
 }

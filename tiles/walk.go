@@ -19,14 +19,33 @@ import (
 // Walk enters a tile only if rows are stored below it, so its cost depends on the number of rows
 // and not on the grid. Errors are those of AppendMVT, or the error of fn, which ends the walk.
 func (r *Reader) Walk(ctx context.Context, layers []Selector, zoom int, fn func(t quadkey.Tile, mvt []byte) error) error {
-	if zoom < 0 || zoom > grid.MaxZoom {
-		return fmt.Errorf("zoom %d has no tiles of its own: ask for 0 to %d", zoom, grid.MaxZoom)
+	return r.WalkWith(ctx, layers, zoom, nil, fn)
+}
+
+// Overlay is what tiles have besides regions.
+type Overlay interface {
+	// Any reports whether a descendant of a tile at a zoom may have something. It may be wrong only
+	// if it says yes, which costs time.
+	Any(ctx context.Context, t quadkey.Tile, zoom uint8) (bool, error)
+	// Append appends vector layers of a tile.
+	Append(ctx context.Context, dst []byte, t quadkey.Tile) ([]byte, error)
+}
+
+// WalkWith does the same as Walk with tiles that have an overlay behind the regions. nil means none.
+// Of an overlay without layers the zoom may be as deep as quadkey.MaxZoom.
+func (r *Reader) WalkWith(ctx context.Context, layers []Selector, zoom int, over Overlay, fn func(t quadkey.Tile, mvt []byte) error) error {
+	deepest := grid.MaxZoom
+	if over != nil && len(layers) == 0 {
+		deepest = quadkey.MaxZoom
+	}
+	if zoom < 0 || zoom > deepest {
+		return fmt.Errorf("zoom %d has no tiles of its own: ask for 0 to %d", zoom, deepest)
 	}
 	types, err := r.selected(nil, layers)
 	if err != nil {
 		return err
 	}
-	w := tileWalk{r: r, ctx: ctx, layers: layers, types: types, zoom: uint8(zoom), fn: fn}
+	w := tileWalk{r: r, ctx: ctx, layers: layers, types: types, zoom: uint8(zoom), over: over, fn: fn}
 	for _, t := range types {
 		w.shapes = append(w.shapes, t.mvt)
 		w.labels = append(w.labels, t.label)
@@ -41,6 +60,7 @@ type tileWalk struct {
 	ctx    context.Context
 	layers []Selector
 	zoom   uint8
+	over   Overlay
 	fn     func(quadkey.Tile, []byte) error
 	types  []*readerType
 	// Labels can lie inside leaves, so their families are checked separately.
@@ -61,6 +81,9 @@ func (w *tileWalk) visit(z uint8, d uint64) error {
 	ask := t
 	if z < w.zoom {
 		deeper, uniform, err := w.below(t)
+		if err == nil && !deeper && w.over != nil {
+			deeper, err = w.over.Any(w.ctx, t, w.zoom)
+		}
 		if err != nil {
 			return err
 		}
@@ -78,7 +101,14 @@ func (w *tileWalk) visit(z uint8, d uint64) error {
 		// Leave out t itself, because it may have a label of its own.
 		ask, _ = t.AtZoom(w.zoom)
 	}
-	if w.tile, err = w.r.AppendMVT(w.ctx, w.tile[:0], ask, w.layers); err != nil || len(w.tile) == 0 {
+	w.tile = w.tile[:0]
+	if len(w.layers) > 0 {
+		w.tile, err = w.r.AppendMVT(w.ctx, w.tile, ask, w.layers)
+	}
+	if err == nil && w.over != nil && z == w.zoom {
+		w.tile, err = w.over.Append(w.ctx, w.tile, t)
+	}
+	if err != nil || len(w.tile) == 0 {
 		return err
 	}
 	return w.fn(t, w.tile)

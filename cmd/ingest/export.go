@@ -3,35 +3,43 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/export"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/feature"
 	"quadrille/tiles"
+	"quadrille/tiles/layertile"
 )
 
 // exportCmd has a subcommand for IP ranges. The default subcommand exports tiles.
 type exportCmd struct {
-	Tiles exportTilesCmd `cmd:"" default:"withargs" help:"Write the tiles of boundaries into a PMTiles or MBTiles file, or the features of any layer into a GeoParquet file; tiles may be left out."`
+	Tiles exportTilesCmd `cmd:"" default:"withargs" help:"Write the tiles of boundaries and points into a PMTiles or MBTiles file, or the features of any layer into a GeoParquet file; tiles may be left out."`
 	IP    exportIPCmd    `cmd:"" name:"ip" help:"Write the IP ranges into a MaxMind DB, CSV or NDJSON file."`
 }
 
 type exportTilesCmd struct {
-	Layers     string `arg:"" help:"What to export, as in a tile's address: types or type:id joined by commas, such as country,state or country:fr; all for every type. For .parquet also points:NAME, places, airports and stations."`
+	Layers     string `arg:"" help:"What to export, as in a tile's address: types or type:id joined by commas, such as country,state or country:fr; all for every type. Also points:NAME, places and airports; for .parquet also stations."`
 	File       string `arg:"" type:"path" help:"The file to write: its name ends in .pmtiles, .mbtiles or .parquet. One that is there is replaced."`
 	MinZoom    int    `default:"0" placeholder:"Z" help:"The first zoom to write."`
-	MaxZoom    int    `default:"13" placeholder:"Z" help:"The last zoom to write, at most 13; maps enlarge its tiles beyond."`
+	MaxZoom    int    `default:"13" placeholder:"Z" help:"The last zoom to write, at most 13, and 22 for points:NAME alone, whose clusters dissolve; maps enlarge its tiles beyond."`
+	Fields     string `placeholder:"LIST" help:"Properties that features of tiles have beside their id and name, as in /tiles?fields=, at most 20; when not given, regions have what their publisher chose, and points their first 20."`
 	Generation uint64 `placeholder:"GENERATION" help:"The generation of boundaries to export, as ingest list shows it, alone; when not given, all layers that are published."`
 }
 
 func (exportTilesCmd) Help() string {
 	return `Writes the vector tiles of boundaries into one file for other programs. A PMTiles file is read by
 maps straight from any web server; equal tiles, such as the inside of a country, cost it nothing. An MBTiles
-file needs a row for each tile: leave its deepest zooms out where a small file matters.
+file needs a row for each tile: leave its deepest zooms out where a small file matters. Points have the dots and
+clusters of the server's tiles, and equal bytes. A live collection is with the server alone: publish what it answers
+with format=parquet by ingest points first.
 
 A .parquet file is GeoParquet 1.1 with the features themselves, of regions, places, airports, stations or
 points: a column for each property, the geometry, and the box around it, by which readers skip what lies
@@ -39,6 +47,7 @@ elsewhere. Several layers are told apart by the column layer.
 
   ingest export country,state world.pmtiles
   ingest export country:fr france.mbtiles --max-zoom 10
+  ingest export state,points:shops shops.pmtiles --fields category
   ingest export points:shops shops.parquet`
 }
 
@@ -49,23 +58,49 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 	if err := export.Check(c.File); err != nil {
 		return &usageError{err}
 	}
-	if c.MinZoom < 0 || c.MinZoom > c.MaxZoom || c.MaxZoom > tiles.MaxZoom {
-		return &usageError{fmt.Errorf("--min-zoom %d and --max-zoom %d must be 0 to %d, the lower first", c.MinZoom, c.MaxZoom, tiles.MaxZoom)}
+	regions, points := splitLayers(c.Layers)
+	deepest := layertile.MaxZoom
+	if len(regions) > 0 {
+		deepest = tiles.MaxZoom
+	}
+	if c.MinZoom < 0 || c.MinZoom > c.MaxZoom || c.MaxZoom > deepest {
+		return &usageError{fmt.Errorf("--min-zoom %d and --max-zoom %d must be 0 to %d, the lower first", c.MinZoom, c.MaxZoom, deepest)}
+	}
+	if len(points) > 0 && c.Generation != 0 {
+		return &usageError{errors.New("--generation is for regions alone: export points without it")}
 	}
 	begin := time.Now()
-	reader, from, closeAll, err := openRegions(s, c.Generation)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll()) }()
-	layers, err := export.Layers(s.ctx, reader, c.Layers)
-	if err != nil {
-		return err
-	}
-	stats, err := export.Write(s.ctx, reader, from.of(layers), c.File, export.Options{
-		Layers: layers, MinZoom: c.MinZoom, MaxZoom: c.MaxZoom,
+	o := export.Options{
+		MinZoom: c.MinZoom, MaxZoom: c.MaxZoom, Memory: int64(s.cli.Memory) / 4, Dir: filepath.Dir(c.File),
 		Progress: job.StageOf(s.reporter, "exporting "+c.Layers, ""),
-	})
+	}
+	if c.Fields != "" {
+		o.Fields = feature.SplitValues(c.Fields)
+	}
+	reader, about := tiles.Join(), new(dataset.Manifest)
+	if len(regions) > 0 {
+		var from exported
+		var closeAll func() error
+		if reader, from, closeAll, err = openRegions(s, c.Generation); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, closeAll()) }()
+		if o.Layers, err = export.Layers(s.ctx, reader, strings.Join(regions, ",")); err != nil {
+			return err
+		}
+		about = from.of(o.Layers)
+	}
+	if len(points) > 0 {
+		view, done, err := s.openView()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, done()) }()
+		if o.Points, err = tiledLayers(&view, points); err != nil {
+			return err
+		}
+	}
+	stats, err := export.Write(s.ctx, reader, about, c.File, o)
 	if err != nil {
 		return err
 	}
@@ -86,6 +121,46 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 		"exported %s: %s tiles, %s different, %s, in %s", c.File, grouped(stats.Tiles), grouped(stats.Contents),
 		byteCount(info.Size()), took.Round(100*time.Millisecond))
 	return nil
+}
+
+// splitLayers divides a list of layers into regions and layers of points, each of these once and in the order in which
+// the server's tiles have them.
+func splitLayers(list string) (regions, points []string) {
+	single := new(ask.Sets).SingleLayerNames()
+	of := map[string]bool{}
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(single, name) {
+			of[name] = true
+		} else {
+			regions = append(regions, name)
+		}
+	}
+	for _, name := range slices.Concat(single, slices.Sorted(maps.Keys(of))) {
+		if of[name] {
+			delete(of, name)
+			points = append(points, name)
+		}
+	}
+	return regions, points
+}
+
+// tiledLayers returns layers of points for the tiles of an archive.
+func tiledLayers(view *ask.View, names []string) (list []*ask.Layer, err error) {
+	for _, name := range names {
+		l, err := view.Layer(name)
+		switch {
+		case ask.IsNoLayer(err):
+			return nil, noLayer(view, name, "A live one is with the server alone: publish what it answers with format=parquet by ingest points first")
+		case err != nil:
+			return nil, err
+		}
+		if _, ok := l.Layer.(feature.Tiler); !ok {
+			return nil, fmt.Errorf("%s has no tiles: export it into a .parquet file", name)
+		}
+		list = append(list, l)
+	}
+	return list, nil
 }
 
 // openRegions opens the published layers of regions as one: the layers of boundaries and of the

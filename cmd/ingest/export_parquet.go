@@ -18,6 +18,8 @@ func (c *exportTilesCmd) runFeatures(s *session) (err error) {
 	switch {
 	case c.MinZoom != 0 || c.MaxZoom != tiles.MaxZoom:
 		return &usageError{errors.New("--min-zoom and --max-zoom are for tiles: leave them out for a .parquet file")}
+	case c.Fields != "":
+		return &usageError{errors.New("--fields is for tiles: leave it out for a .parquet file, which has all properties")}
 	case c.Generation != 0:
 		return &usageError{errors.New("--generation is for tiles: a .parquet file has what is published, which ingest rollback changes")}
 	}
@@ -91,15 +93,20 @@ func featureLayers(view *ask.View, list string) (layers []export.FeatureLayer, e
 		}
 		switch {
 		case ask.IsNoLayer(err):
-			there := "nothing is published"
-			if all := view.LayerNames(); len(all) > 0 {
-				there = "there are " + strings.Join(all, ", ")
-			}
-			return nil, fmt.Errorf("%w: %q; %s. Ask the server for a live one, with format=parquet", ask.ErrNoLayer, name, there)
+			return nil, noLayer(view, name, "Ask the server for a live one, with format=parquet")
 		case err != nil:
 			return nil, err
 		}
 		layers = append(layers, export.FeatureLayer{Layer: l, Name: name, Open: view.IsOpen(name), ID: id})
 	}
 	return layers, nil
+}
+
+// noLayer returns the error for a layer that is not published, with what to do if it is a live one.
+func noLayer(view *ask.View, name, ifLive string) error {
+	there := "nothing is published"
+	if all := view.LayerNames(); len(all) > 0 {
+		there = "there are " + strings.Join(all, ", ")
+	}
+	return fmt.Errorf("%w: %q; %s. %s", ask.ErrNoLayer, name, there, ifLive)
 }

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/feature"
+	"quadrille/feature/layertest"
 	"quadrille/internal/must"
 	"quadrille/places/points"
 	"quadrille/quadkey"
@@ -368,5 +369,21 @@ func TestState(t *testing.T) {
 	for _, w := range []points.Write{{Kind: points.Put, ID: "a"}, {Kind: points.Put, ID: "a", Lat: 1}, {Kind: points.Delete, ID: "a"}} {
 		write(t, c, w)
 		next(c)
+	}
+}
+
+// Whoever waits for a sheet or a selection that another request makes gives its processor to that one.
+func TestWaitingForSheets(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 2))
+	var ref reference
+	for i := range 3000 {
+		ref = append(ref, randomPoint(r, i, distributions["city"]))
+	}
+	c := build(t, ref, points.BuildOptions{})
+	for _, value := range []string{"zoo", "bakery"} { // the first one needs the sheet, too
+		by := must.Get(feature.ParseFilter(c.Info().Schema, []feature.Term{{Name: "category", Values: []string{value}}})).In(t)
+		layertest.Waiting(t, func(ctx context.Context) error {
+			return feature.Each(c.Tile(ctx, quadkey.Tile{}, by), func(*feature.Feature) error { return nil })
+		})
 	}
 }

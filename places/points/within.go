@@ -173,7 +173,8 @@ func (s *search) walkRun(ctx context.Context, run keyRange, p *feature.AreaPart,
 }
 
 // Count implements feature.Counter. Whole tiles are counted without reading a point, unless
-// there is an instant. What passes a filter is counted by columns if that costs less than its rows. Points that expired within the last moments may count.
+// there is an instant. What passes a filter is counted by columns if that costs less than its rows.
+// Points that expired within the last moments may count.
 func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
 	if q.Near != nil {
 		return 0, feature.Unsupported("count the points of a list of the nearest")

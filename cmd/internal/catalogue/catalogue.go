@@ -5,6 +5,7 @@ package catalogue
 import (
 	"slices"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/internal/credit"
 )
@@ -42,6 +43,17 @@ func AppendCredits(credits []string, of ...*dataset.Manifest) []string {
 				credits = append(credits, c)
 			}
 		}
+	}
+	return credits
+}
+
+// AppendLayerCredits adds the required attributions of a layer that can be read, as AppendCredits does.
+func AppendLayerCredits(credits []string, l *ask.Layer) []string {
+	if l.Manifest != nil {
+		credits = AppendCredits(credits, l.Manifest)
+	}
+	if c, _ := credit.HTMLAndText(l.Info().Attribution); c != "" && !slices.Contains(credits, c) {
+		credits = append(credits, c)
 	}
 	return credits
 }

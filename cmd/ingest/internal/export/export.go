@@ -1,5 +1,5 @@
 // Package export writes published generations into files that other programs read:
-// the vector tiles of boundaries as PMTiles or MBTiles, the features of any layer as GeoParquet, IP
+// the vector tiles of boundaries and points as PMTiles or MBTiles, the features of any layer as GeoParquet, IP
 // ranges as MaxMind DB, CSV or lines of JSON.
 package export
 
@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,19 +23,31 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"golang.org/x/sync/errgroup"
 
+	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/export/mbtiles"
 	"quadrille/cmd/ingest/internal/export/pmtiles"
 	"quadrille/cmd/internal/catalogue"
 	"quadrille/quadkey"
 	"quadrille/tiles"
+	"quadrille/tiles/layertile"
 )
 
-// Options choose the layers, zooms and attributes of an export. Zooms are 0 to tiles.MaxZoom. For
-// deeper zooms, programs that show the archive enlarge its deepest tiles.
+// Options choose the layers, zooms and attributes of an export. Zooms are 0 to tiles.MaxZoom, and to
+// layertile.MaxZoom for collections of points alone. For deeper zooms, programs that show the archive enlarge its
+// deepest tiles.
 type Options struct {
-	Layers           []tiles.Selector
+	Layers []tiles.Selector
+	// Points are published layers that implement feature.Tiler. Their tiles have them behind the regions.
+	Points           []*ask.Layer
 	MinZoom, MaxZoom int
+	// Fields are the properties that features have besides id and name; nil means the usual ones. One that no
+	// layer has is an error.
+	Fields []string
+	// Memory is about how many bytes it may take to sort the tiles of points; more is sorted in Dir, or in the
+	// system's directory for temporary files.
+	Memory int64
+	Dir    string
 	// Progress, if set, is called from time to time by one goroutine with the
 	// work done, as a share of total.
 	Progress func(done, total int64)
@@ -115,12 +128,15 @@ func Write(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, path strin
 	if err := Check(path); err != nil {
 		return Stats{}, err
 	}
-	if o.MinZoom < 0 || o.MinZoom > o.MaxZoom || o.MaxZoom > tiles.MaxZoom {
-		return Stats{}, fmt.Errorf("zooms %d to %d cannot be exported: give two of 0 to %d, the lower first", o.MinZoom, o.MaxZoom, tiles.MaxZoom)
+	if deepest := o.deepest(); o.MinZoom < 0 || o.MinZoom > o.MaxZoom || o.MaxZoom > deepest {
+		return Stats{}, fmt.Errorf("zooms %d to %d cannot be exported: give two of 0 to %d, the lower first", o.MinZoom, o.MaxZoom, deepest)
+	}
+	if err := o.checkFields(r); err != nil {
+		return Stats{}, err
 	}
 	d, err := describe(ctx, r, m, o)
 	if err == nil {
-		o.Layers, err = withColumns(ctx, r, o.Layers)
+		o.Layers, err = o.withColumns(ctx, r)
 	}
 	if err != nil {
 		return Stats{}, err
@@ -154,14 +170,70 @@ func Write(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, path strin
 	})
 }
 
-// withColumns returns the selectors with the properties that tiles have unless a request names others.
-func withColumns(ctx context.Context, r *tiles.Reader, layers []tiles.Selector) ([]tiles.Selector, error) {
-	layers = slices.Clone(layers)
+// deepest returns the deepest zoom of which all layers have tiles.
+func (o *Options) deepest() int {
+	deepest := layertile.MaxZoom
+	if len(o.Layers) > 0 {
+		deepest = tiles.MaxZoom
+	}
+	for _, l := range o.Points {
+		deepest = min(deepest, layertile.Describe(&l.LayerInfo, o.tile()).MaxZoom)
+	}
+	return deepest
+}
+
+// tile returns the options of the tiles of points.
+func (o *Options) tile() layertile.Options { return layertile.Options{Fields: o.Fields} }
+
+// columns lists the properties that tiles have of the regions of a type.
+func (o *Options) columns(t *tiles.TypeMeta) (names []string) {
+	if o.Fields == nil {
+		return t.Columns
+	}
+	for _, f := range t.ColumnFields() {
+		if slices.Contains(o.Fields, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// has reports whether regions of a type are exported.
+func (o *Options) has(typ string) bool {
+	return slices.ContainsFunc(o.Layers, func(l tiles.Selector) bool { return l.Type == typ })
+}
+
+// checkFields returns an error if there are too many fields, or one that no layer has.
+func (o *Options) checkFields(r *tiles.Reader) error {
+	if len(o.Fields) > tiles.MaxColumns {
+		return fmt.Errorf("%d properties are too many for tiles: choose at most %d", len(o.Fields), tiles.MaxColumns)
+	}
+	known := map[string]string{"id": "", "name": ""}
 	for _, t := range r.Types() {
-		if len(t.Columns) == 0 || !slices.ContainsFunc(layers, func(l tiles.Selector) bool { return l.Type == t.Name }) {
+		if o.has(t.Name) {
+			maps.Copy(known, t.FieldsWith(o.columns(&t)))
+		}
+	}
+	for _, l := range o.Points {
+		maps.Copy(known, layertile.Describe(&l.LayerInfo, layertile.Options{}).Fields)
+	}
+	for _, name := range o.Fields {
+		if _, ok := known[name]; !ok {
+			return fmt.Errorf("no layer has a property %.60q for tiles: choose among those that /layers of the server lists", name)
+		}
+	}
+	return nil
+}
+
+// withColumns returns the selectors of regions with the properties that their tiles have.
+func (o *Options) withColumns(ctx context.Context, r *tiles.Reader) ([]tiles.Selector, error) {
+	layers := slices.Clone(o.Layers)
+	for _, t := range r.Types() {
+		names := o.columns(&t)
+		if len(names) == 0 || !o.has(t.Name) {
 			continue
 		}
-		columns, err := r.Columns(ctx, t.Name, t.Columns)
+		columns, err := r.Columns(ctx, t.Name, names)
 		if err != nil {
 			return nil, err
 		}
@@ -207,10 +279,19 @@ func write[C any](ctx context.Context, r *tiles.Reader, o Options, a archive[C],
 			err = errors.Join(err, a.Abort())
 		}
 	}()
+	var over tiles.Overlay
+	if len(o.Points) > 0 {
+		points, err := overlayOf(ctx, o)
+		if err != nil {
+			return Stats{}, err
+		}
+		defer func() { err = errors.Join(err, points.Close()) }()
+		over = points
+	}
 	var stats Stats
 	p := &pipeline[C]{order: make(chan *job[C], ahead), work: make(chan *job[C], ahead)}
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return p.walk(gctx, r, o) })
+	g.Go(func() error { return p.walk(gctx, r, over, o) })
 	for range runtime.GOMAXPROCS(0) {
 		g.Go(p.compress)
 	}
@@ -242,12 +323,12 @@ func (p *pipeline[C]) buffer() *bytes.Buffer {
 }
 
 // walk sends all tiles, and closes the channels after the last.
-func (p *pipeline[C]) walk(ctx context.Context, r *tiles.Reader, o Options) error {
+func (p *pipeline[C]) walk(ctx context.Context, r *tiles.Reader, over tiles.Overlay, o Options) error {
 	defer close(p.order)
 	defer close(p.work)
 	var known memory[C]
 	for zoom := o.MinZoom; zoom <= o.MaxZoom; zoom++ {
-		err := r.Walk(ctx, o.Layers, zoom, func(t quadkey.Tile, mvt []byte) error {
+		err := r.WalkWith(ctx, o.Layers, zoom, over, func(t quadkey.Tile, mvt []byte) error {
 			j := &job[C]{tile: t, zoom: uint8(zoom)}
 			var again bool
 			if j.content, again = known.find(mvt); !again {
@@ -387,7 +468,7 @@ type vectorLayer struct {
 }
 
 func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Options) (*description, error) {
-	d := &description{Type: "overlay", Version: fmt.Sprint(m.Generation)}
+	d := &description{Type: "overlay"}
 	var names []string
 	for _, l := range o.Layers {
 		name := l.Type
@@ -396,20 +477,20 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 		}
 		names = append(names, name)
 	}
-	d.Name = strings.Join(names, ",")
-	d.Attribution = strings.Join(catalogue.AppendCredits(nil, m), " | ")
+	credits := catalogue.AppendCredits(nil, m)
 	for _, t := range r.Types() {
-		if !slices.ContainsFunc(o.Layers, func(l tiles.Selector) bool { return l.Type == t.Name }) {
+		if !o.has(t.Name) {
 			continue
 		}
 		layer := func(id, text string, fields map[string]string) {
-			d.VectorLayers = append(d.VectorLayers, vectorLayer{id, text, fields, o.MinZoom, o.MaxZoom})
+			from := min(max(o.MinZoom, t.MinZoom), o.MaxZoom)
+			d.VectorLayers = append(d.VectorLayers, vectorLayer{id, text, fields, from, o.MaxZoom})
 		}
 		if t.IsLines {
-			layer(t.Name+"_line", "Lines of type "+t.Name, t.FieldsWith(t.Columns))
+			layer(t.Name+"_line", "Lines of type "+t.Name, t.FieldsWith(o.columns(&t)))
 			continue
 		}
-		layer(t.Name, "Regions of type "+t.Name, t.FieldsWith(t.Columns))
+		layer(t.Name, "Regions of type "+t.Name, t.FieldsWith(o.columns(&t)))
 		if m.SchemaVersion > 1 {
 			layer(t.Name+"_line", "Borders of type "+t.Name, map[string]string{"left": "String", "right": "String"})
 			layer(t.Name+"_label", "Label points of type "+t.Name, t.LabelFields())
@@ -419,9 +500,21 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 	if err := r.Extent(ctx, o.Layers, &extent); err != nil {
 		return nil, err
 	}
+	version := m.Generation
+	for _, l := range o.Points {
+		names = append(names, l.LayerInfo.Name)
+		about := layertile.Describe(&l.LayerInfo, o.tile())
+		d.VectorLayers = append(d.VectorLayers, vectorLayer{l.LayerInfo.Name, about.Text, about.Fields, o.MinZoom, o.MaxZoom})
+		credits = catalogue.AppendLayerCredits(credits, l)
+		extent.Add(l.Bounds())
+		if l.Manifest != nil {
+			version += l.Manifest.Generation
+		}
+	}
+	d.Name, d.Version, d.Attribution = strings.Join(names, ","), fmt.Sprint(version), strings.Join(credits, " | ")
 	d.bounds = extent.Bounds() // neither format can cross ±180°
 	lon, lat, zoom := extent.CenterAndZoom(float64(o.MinZoom), float64(o.MaxZoom))
-	if len(o.Layers) == 1 && o.Layers[0].ID != "" {
+	if len(o.Layers) == 1 && len(o.Points) == 0 && o.Layers[0].ID != "" {
 		var err error
 		if lon, lat, err = ashore(ctx, r, o.Layers[0], lon, lat); err != nil {
 			return nil, err

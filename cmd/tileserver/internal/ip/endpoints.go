@@ -136,8 +136,9 @@ func (s *Handlers) rangeEndpoints() []endpoint.Endpoint {
 			ID:   "getAddressRanges", Tag: "addresses", Rank: 5,
 			Summary: "The networks of countries, continents and autonomous systems",
 			Doc: "In the order of addresses, IPv4 before IPv6, adjacent ranges joined and written as the fewest networks. " +
-				"They are sent while the table is read; an answer that is cut off ends its connection. One that nothing is known " +
-				"of has an empty list, unless its code is no country's. HEAD does not read the table, and so does not tell that.",
+				"They are sent while the table is read; an answer that is cut off ends its connection. A country, continent or " +
+				"system that nothing is known of adds nothing to the list. If the list is empty and a code is no country's, the answer is 400 " +
+				"`bad-parameter`. HEAD does not read the table, and so does not tell that.",
 			Params: []endpoint.Param{rangesCountryParam, rangesContinentParam, rangesASNParam, ipVersionParam, rangesFormatParam},
 			Handle: s.getRanges, Cost: endpoint.Heavy,
 			Answers:     endpoint.Content{"text/plain": nil, "application/json": Networks{}, "application/x-ndjson": NetworkJSONLine{}},

@@ -119,18 +119,23 @@ func (q *rangesQuery) setName() string {
 	}
 	var all, numbers []string
 	sum := web.HashStart
-	add := func(kind, first, other string, codes []string) {
-		if len(codes) > 0 {
-			all = append(all, first+strings.ToLower(strings.Join(codes, "_"+other)))
-			numbers = append(numbers, kind+"_x"+strconv.Itoa(len(codes)))
-			for _, code := range codes {
-				sum = sum.Bytes(kind).Bytes(code)
-			}
+	for _, chosen := range []struct {
+		kind, prefix, separator string
+		codes                   []string
+	}{
+		{"country", "country_", "_", q.countries},
+		{"continent", "continent_", "_", q.continents},
+		{"as", "as", "_as", systems},
+	} {
+		if len(chosen.codes) == 0 {
+			continue
+		}
+		all = append(all, chosen.prefix+strings.ToLower(strings.Join(chosen.codes, chosen.separator)))
+		numbers = append(numbers, chosen.kind+"_x"+strconv.Itoa(len(chosen.codes)))
+		for _, code := range chosen.codes {
+			sum = sum.Bytes(chosen.kind).Bytes(code)
 		}
 	}
-	add("country", "country_", "", q.countries)
-	add("continent", "continent_", "", q.continents)
-	add("as", "as", "as", systems)
 	if name := strings.Join(all, "_"); len(name) <= most {
 		return name
 	}

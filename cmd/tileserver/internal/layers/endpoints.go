@@ -25,7 +25,8 @@ var (
 		"`lacks=` with names of properties. All must hold. `p.` before a name says that it is a property's, such as `p.limit=5`.",
 		map[string]any{"category": "cafe"})
 	sortParam = endpoint.Text("sort", feature.MaxPropertyNameBytes+len("-"+feature.PropertyPrefix),
-		"A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").WithExample("-price")
+		"A property of numbers, times or booleans to sort by, with a - before it for the greatest first. "+
+			"Points that lack it come last.").WithExample("-price")
 	regionTypeParam = endpoint.DescribedParam(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam   = endpoint.DescribedParam(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
 	ofTypeParam     = endpoint.DescribedParam(endpoint.InPath, "region_type", "Type of a region.", endpoint.Schema{"type": "string"},
@@ -156,7 +157,7 @@ func (l *list) posted(e endpoint.Endpoint, summary string, handle endpoint.Handl
 	e.CachePolicy, e.Problems = endpoint.CacheNever, append(e.Problems, listing.DrawnProblems...)
 	e.Example.Request, _, _ = strings.Cut(e.Example.Request, "?")
 	if e.Example.Request != "" {
-		e.Example.Body = `{"type":"Polygon","coordinates":[[[8,47],[9,47],[9,48],[8,47]]]}`
+		e.Example.Body = listing.DrawnExample
 	}
 	return e
 }
@@ -229,8 +230,13 @@ func (l *list) count() endpoint.Endpoint {
 	}
 	e.Answers = listing.CountContent
 	e.Problems = append(e.Problems, "unknown-layer", "region-not-found", "search-too-wide")
-	in := []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.DrawnPolygon, listing.DrawnRadius}
-	l.filtered(&e, false, in, append(listing.TallyParams(), listing.CountForm))
+	l.filtered(&e, false, []endpoint.Param{
+		boxParam,
+		endpoint.Tile,
+		listing.Region,
+		listing.DrawnPolygon,
+		listing.DrawnRadius,
+	}, append(listing.TallyParams(), listing.CountForm))
 	return e
 }
 
@@ -253,7 +259,12 @@ func (l *list) track() endpoint.Endpoint {
 	e.Doc = "Of a live collection that has a history, as far back as it reaches. Every write is a stop, also one that " +
 		"left the point where it was. A position holds until the next stop."
 	e.Params = append(e.Params, oneParam, trackFromParam, trackToParam, trackLimitParam, trackFormParam)
-	e.Answers = endpoint.Content{"application/json": listing.Track{}, "application/geo+json": TrackLine{}, "text/csv": nil, "application/gpx+xml": nil}
+	e.Answers = endpoint.Content{
+		"application/json":     listing.Track{},
+		"application/geo+json": TrackLine{},
+		"text/csv":             nil,
+		"application/gpx+xml":  nil,
+	}
 	e.Problems = append(e.Problems, l.NoFeature)
 	return e
 }

@@ -48,6 +48,9 @@ const DrawnText = "The body is a GeoJSON geometry, a Feature, or a FeatureCollec
 	"straight in longitude and latitude, and belong to the area; what crosses 180 degrees has longitudes beyond, such as 190, or is cut there. " +
 	"What a ring winds around is inside, even if it crosses itself. It has at most 4 MiB and 100,000 positions, 10,000 with `radius`. Further pages are asked for with the same body."
 
+// DrawnExample is such a body.
+const DrawnExample = `{"type":"Polygon","coordinates":[[[8,47],[9,47],[9,48],[8,47]]]}`
+
 // DrawnProblems are the problems of such a body.
 var DrawnProblems = []string{"body-too-large", "bad-body", "unsupported-coding", "unsupported-type"}
 

@@ -40,7 +40,7 @@ type RegionsWithin struct {
 
 // RegionWithin is a region in an area.
 type RegionWithin struct {
-	_ struct{} `doc:"A region in an area."`
+	_ struct{} `doc:"A region in an area. With properties it has these, too." schema:"open=string|number|boolean"`
 	listing.RegionName
 	BBox listing.BBox `json:"bbox" doc:"Of its part in the box, or of all of it in another area."`
 	Shares
@@ -78,7 +78,7 @@ type RegionsNear struct {
 
 // RegionNear is one of the nearest regions.
 type RegionNear struct {
-	_ struct{} `doc:"One of the nearest regions."`
+	_ struct{} `doc:"One of the nearest regions. With properties it has these, too." schema:"open=string|number|boolean"`
 	listing.RegionName
 	BBox     listing.BBox     `json:"bbox"`
 	Distance listing.Distance `json:"distance_m" doc:"Metres to its border, or of a layer of lines to the line; 0 in it."`

@@ -26,12 +26,13 @@ var (
 	regionTypeParam = endpoint.DescribedParam(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam   = endpoint.DescribedParam(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
 	// cursorParam is read last, so that errors about the parameters that belong to id come first.
-	cursorParam   = endpoint.Text("cursor", endpoint.MaxCursorBytes, endpoint.Cursor.Doc)
+	cursorParam = endpoint.Text("cursor", endpoint.MaxCursorBytes, endpoint.Cursor.Doc)
+	// propertiesParam is the parameter of other lists, but regions have few properties in JSON.
+	propertiesParam = listing.Properties.WithDoc("The regions' own properties beside their type, id, name and bbox, with commas between them. " +
+		"If absent, tables (`csv` and `parquet`) have all of them, and other forms none.").WithExample([]string{"population"})
 	sharesParam   = endpoint.Flag("shares", "With a polygon, and without `radius`, tell of each region how much ground it shares with it.")
 	geometryParam = endpoint.Flag("geometry", "With its border.")
 )
-
-const drawnExample = `{"type":"Polygon","coordinates":[[[8,47],[9,47],[9,48],[8,47]]]}`
 
 // added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
@@ -69,6 +70,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				limitParam,
 				cursorParam,
 				s.form,
+				propertiesParam,
 				listing.SkipGeometry,
 				sharesParam,
 			},
@@ -83,13 +85,13 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Summary: "The regions in an area",
 			Doc:     "Those that share ground with it or, with `radius`, are within that distance of it. " + listing.DrawnText,
 			Params: []endpoint.Param{
-				listing.DrawnRadius, listing.Types, limitParam, endpoint.Cursor, s.form, listing.SkipGeometry, sharesParam,
+				listing.DrawnRadius, listing.Types, limitParam, endpoint.Cursor, s.form, propertiesParam, listing.SkipGeometry, sharesParam,
 			},
 			Handle: s.postRegionsWithin, Cost: endpoint.Heavy,
 			Body: true, BodyRequired: true, BodyContent: listing.DrawnContent,
 			Answers: list.Answers(), CachePolicy: endpoint.CacheNever,
 			Problems: append([]string{"bad-parameter", "unknown-layer", "dataset-missing"}, listing.DrawnProblems...),
-			Example:  endpoint.Example{Request: "/regions/within?types=state&shares=true", Body: drawnExample},
+			Example:  endpoint.Example{Request: "/regions/within?types=state&shares=true", Body: listing.DrawnExample},
 		},
 		{
 			Path: "/regions/count", Methods: []string{http.MethodPost},
@@ -101,7 +103,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Body: true, BodyRequired: true, BodyContent: listing.DrawnContent,
 			Answers: endpoint.Content{"application/json": RegionsCount{}}, CachePolicy: endpoint.CacheNever,
 			Problems: append([]string{"bad-parameter", "unknown-layer", "dataset-missing"}, listing.DrawnProblems...),
-			Example:  endpoint.Example{Request: "/regions/count", Body: drawnExample},
+			Example:  endpoint.Example{Request: "/regions/count", Body: listing.DrawnExample},
 		},
 		{
 			Path: "/regions/nearby",
@@ -109,7 +111,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Summary: "The nearest regions",
 			Doc: "By the distance to their borders, and first those that hold the point, at 0. Forms other than `json` have their borders, " +
 				"whole; a page ends early where these are long.",
-			Params: append(slices.Clone(listing.NearParams), listing.Types, listing.Limit, endpoint.Cursor, s.form, listing.SkipGeometry),
+			Params: append(slices.Clone(listing.NearParams), listing.Types, listing.Limit, endpoint.Cursor, s.form, propertiesParam, listing.SkipGeometry),
 			Handle: s.getRegionsNearby, Cost: endpoint.Heavy,
 			Answers: nearList.Answers(), CachePolicy: endpoint.CacheTagged,
 			Problems: append([]string{"bad-parameter", "dataset-missing", "search-too-wide"}, listing.NearProblems...),

@@ -49,8 +49,8 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if boxed {
 		l.FirstMembers = string(append(feature.AppendBounds(nil, boundsOf(quadkey.Box(box))), ','))
 	}
-	if id != "" && s.form.Given(q) {
-		q.Refuse("format", "Leave out format: the part of one region is GeoJSON.")
+	if id != "" && (s.form.Given(q) || propertiesParam.Given(q)) {
+		q.Refuse("id", "Leave out format and properties: the part of one region is GeoJSON with its name.")
 	}
 	if q.Err != nil {
 		return q.Err
@@ -77,6 +77,7 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 func (s *Handlers) postRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	types, shares, limit, cursor := listing.Types.Of(q), sharesParam.Of(q), int(limitParam.Of(q)), endpoint.Cursor.Of(q)
 	l := s.newList(c, q, &list)
+	propertiesParam.Of(q) // refused before the body is read
 	of, err := listing.PostedAreaOf(s.Kit, c, q)
 	if err != nil {
 		return err
@@ -141,11 +142,49 @@ type regionPage struct {
 	cursor   string
 	from     listing.From
 	measured *shape.Area // with which regions share ground that is told, or nil
+	// chosen are the regions' own properties that the list has beside its members; all if nil and all is set.
+	chosen []string
+	all    bool
+	base   feature.Schema // of the members, which win over properties of the same name
+}
+
+// choose adds the regions' own properties: those that the request names, or in tables all.
+func (p *regionPage) choose(q *endpoint.Params, g *ask.Ground) error {
+	p.base, p.chosen = p.Schema, propertiesParam.Of(q)
+	if p.all = p.chosen == nil && p.Format.Content == nil; p.chosen == nil && !p.all || q.Err != nil {
+		return q.Err
+	}
+	var own feature.Schema
+	var layers []listing.Filtered
+	for _, l := range g.Layers(p.types...) {
+		in := l.Info()
+		layers = append(layers, listing.Filtered{Name: in.Name, Schema: in.Schema})
+		own = own.Merge(in.Schema)
+		p.UnlistedProperties = p.UnlistedProperties || p.all && listing.MayLackProperties(in.Schema, in.Live)
+	}
+	for _, name := range p.chosen {
+		_, member := p.base.Lookup(name)
+		if _, ok := own.Lookup(name); !ok && !member && len(layers) > 0 {
+			return endpoint.Refuse(endpoint.ErrParameter, propertiesParam.Name,
+				"There is no property "+endpoint.Printable(name)+": "+listing.PropertyNames(layers, ""))
+		}
+	}
+	p.Schema = p.Schema.Merge(slices.DeleteFunc(own, func(f feature.Field) bool { return !p.has(f.Name) }))
+	return nil
+}
+
+// has reports whether the list has a property of the regions beside its members.
+func (p *regionPage) has(name string) bool {
+	_, member := p.base.Lookup(name)
+	return !member && (p.all || slices.Contains(p.chosen, name))
 }
 
 // send answers with a page of regions. The page depends on generations. Queries with a Step share the
 // processors.
 func (s *Handlers) send(c echo.Context, q *endpoint.Params, g *ask.Ground, p *regionPage, query feature.Query, from []uint64) error {
+	if err := p.choose(q, g); err != nil {
+		return err
+	}
 	if !withBorders(p.List) && p.measured == nil {
 		query.Detail = feature.WithoutGeometry
 	}
@@ -238,6 +277,7 @@ func (p *regionPage) append(ctx context.Context, dst []byte, g *ask.Ground, q fe
 	}
 	box, within := q.In.(feature.Box)
 	var members []byte
+	var own []feature.Property
 	dst = p.Begin(dst)
 	measured := 0
 	next, err = feature.Page(ctx, of, q, p.limit, func(f *feature.Feature) (err error) {
@@ -259,6 +299,15 @@ func (p *regionPage) append(ctx context.Context, dst []byte, g *ask.Ground, q fe
 			if err := cmp.Or(ctx.Err(), web.Step(ctx)); err != nil {
 				return err
 			}
+		}
+		own = own[:0]
+		for name, value := range f.Properties.All() {
+			if p.has(name) {
+				own = append(own, feature.Property{Name: name, Value: value})
+			}
+		}
+		if len(own) > 0 {
+			members = feature.PropertiesOf(own...).AppendMembers(append(members, ','))
 		}
 		f.Properties = feature.CompactProperties(members[1:])
 		if dst, err = p.Append(dst, f, ""); err == nil && (len(dst) >= maxPageBytes || measured >= maxMeasured) {

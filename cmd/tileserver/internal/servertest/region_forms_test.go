@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,8 +48,9 @@ func TestRegionsWithinInForms(t *testing.T) {
 		t.Errorf("without geometries: %.300s", text)
 	}
 	for _, columns := range []struct{ query, names string }{
-		{"", "id,name,bbox,type,lat,lon,wkt"},
-		{"&skipGeometry=true", "id,name,bbox,type"},
+		{"", "id,name,bbox,iso,map_color,type,lat,lon,wkt"},
+		{"&skipGeometry=true", "id,name,bbox,iso,map_color,type"},
+		{"&skipGeometry=true&properties=iso,name,bbox", "id,name,bbox,iso,type"},
 	} {
 		var all [][]string
 		next := path + "&format=csv&limit=2" + columns.query
@@ -65,7 +67,9 @@ func TestRegionsWithinInForms(t *testing.T) {
 			t.Fatalf("%d rows, want %d", len(all), len(want))
 		}
 		for i, row := range all {
-			if row[0] != want[i].ID || row[3] != want[i].Type || columns.query == "" && !strings.Contains(row[6], "POLYGON((") {
+			cell := func(name string) string { return row[slices.Index(strings.Split(columns.names, ","), name)] }
+			if row[0] != want[i].ID || cell("type") != want[i].Type || cell("iso") == "" && want[i].Type == "country" ||
+				columns.query == "" && !strings.Contains(cell("wkt"), "POLYGON((") {
 				t.Errorf("%q, want %+v", row, want[i])
 			}
 		}
@@ -73,6 +77,17 @@ func TestRegionsWithinInForms(t *testing.T) {
 	if text := servertest.Body(t, w.Get(path+"&format=ndjson&types=country")); strings.Count(text, "\n") < 2 ||
 		strings.Count(text, `"type":"country"`) != strings.Count(text, "\n") {
 		t.Errorf("lines: %.300s", text)
+	}
+	for query, has := range map[string]bool{"": false, "&properties=iso": true, "&format=geojson": false, "&format=geojson&properties=iso": true} {
+		near := "/regions/nearby?lat=47&lon=5&types=country"
+		for _, path := range []string{path + query, near + query} {
+			if text := servertest.Body(t, w.Get(path)); strings.Contains(text, `,"iso":"`) != has || strings.Contains(text, "map_color") {
+				t.Errorf("%s: %.300s", path, text)
+			}
+		}
+	}
+	for _, query := range []string{"&properties=none", "&types=country&id=wl&properties=iso"} {
+		servertest.WantProblem(t, w.Get(path+query), http.StatusBadRequest, "bad-parameter")
 	}
 	servertest.WantProblem(t, w.Get(path+"&types=country&id=wl&format=csv"), http.StatusBadRequest, "bad-parameter")
 	servertest.WantProblem(t, w.Get(path+"&format=xml"), http.StatusBadRequest, "bad-parameter")

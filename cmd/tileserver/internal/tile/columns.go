@@ -268,15 +268,6 @@ func fieldsText(names []string) string {
 // escapeField writes a name so that feature.SplitValues reads it.
 var escapeField = strings.NewReplacer(`\`, `\\`, `,`, `\,`)
 
-// shows reports whether points of the set have a property. taken is the number that a point already
-// has.
-func (set *layerSet) shows(name string, taken int) bool {
-	if set.fields == nil {
-		return taken < tiles.MaxColumns
-	}
-	return slices.Contains(set.fields, name)
-}
-
 // only returns the properties of a point that were chosen; nil chooses all.
 func only(chosen []string, p feature.Properties) feature.Properties {
 	if chosen == nil {

@@ -7,32 +7,13 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
-	"quadrille/feature"
 	"quadrille/tiles"
+	"quadrille/tiles/layertile"
 )
-
-// naming adds names in a language to the local names of features and regions. The zero value adds
-// nothing.
-type naming struct {
-	lang string
-	// instead is set if the name replaces the local one, as in pictures.
-	instead bool
-	// left is the number of names that may still be looked up for a tile; nil means no bound.
-	left *int
-}
 
 // mostNames bounds the names that are looked up for a tile, or for a picture and the tiles around
 // it. The most important names of each layer come first.
 const mostNames = 1000
-
-// take reports whether one more name may be looked up.
-func (n naming) take() bool {
-	if n.left == nil {
-		return true
-	}
-	*n.left--
-	return *n.left >= 0
-}
 
 // langOf returns the language that a parameter selects, or "".
 func langOf(q *endpoint.Params, of *endpoint.Value[string]) string {
@@ -51,26 +32,13 @@ func (v *view) spare(set *layerSet, f web.Format) {
 		return
 	}
 	if f == web.FormatGeoJSON || len(set.selectors) == 0 || v.Names.ID == ask.IDMissing {
-		v.naming = naming{}
+		v.naming = layertile.Names{}
 	}
-}
-
-// key returns the attribute with the name.
-func (n naming) key() string { return "name:" + n.lang }
-
-// of returns the name of a feature, or "" if none is requested or known. d is nil for a layer
-// without a Drawing.
-func (n naming) of(ctx context.Context, from feature.Tiler, d *feature.Drawing, number uint64) (string, error) {
-	if d == nil || !d.HasNames || n.lang == "" || !n.take() {
-		return "", nil
-	}
-	name, _, err := from.(feature.Namer).NameIn(ctx, uint32(number), n.lang)
-	return name, err
 }
 
 // named reports whether regions of a set have names in the language.
 func (v *view) named(set *layerSet) bool {
-	return v.naming.lang != "" && len(set.selectors) > 0 && v.Names.ID != ask.IDMissing
+	return v.naming.Lang != "" && len(set.selectors) > 0 && v.Names.ID != ask.IDMissing
 }
 
 // labels returns functions that name the labels of regions in tiles of a zoom. It returns nil if no
@@ -78,19 +46,19 @@ func (v *view) named(set *layerSet) bool {
 // the picture draws at the zoom get names.
 func (v *view) labels(ctx context.Context, zoom uint8) []tiles.LabelNames {
 	from, published, err := v.Names.GetIfPublished()
-	if v.naming.lang == "" || err == nil && !published {
+	if v.naming.Lang == "" || err == nil && !published {
 		return nil
 	}
-	key := v.naming.key()
-	if v.naming.instead {
+	key := v.naming.Key()
+	if v.naming.Instead {
 		key = "name"
 	}
 	return []tiles.LabelNames{func(typ, id string) (_, name string, _ error) {
-		if at := theme.GetNames().Region(typ); v.naming.instead && (int(zoom) < at.From || int(zoom) > at.To) {
+		if at := theme.GetNames().Region(typ); v.naming.Instead && (int(zoom) < at.From || int(zoom) > at.To) {
 			return key, "", nil
 		}
-		if err == nil && v.naming.take() {
-			name, _, err = from.NameIn(ctx, typ, id, v.naming.lang)
+		if err == nil && v.naming.Take() {
+			name, _, err = from.NameIn(ctx, typ, id, v.naming.Lang)
 		}
 		return key, tiles.Shorten(name), err
 	}}

@@ -205,7 +205,7 @@ func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of 
 		if err != nil {
 			return err
 		}
-		if v.naming.lang = langOf(q, endpoint.Names); q.Err != nil {
+		if v.naming.Lang = langOf(q, endpoint.Names); q.Err != nil {
 			return q.Err
 		}
 		if k == mapTiles {
@@ -218,7 +218,7 @@ func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of 
 			return err
 		}
 		v.spare(set, web.FormatMVT)
-		of.names, of.filter = v.naming.lang, v.query()
+		of.names, of.filter = v.naming.Lang, v.query()
 		if _, err := s.color(s.WithClientOf(c.Request().Context(), c), v, set, v.color, theme.Themes[0], false); err != nil {
 			return err // as tiles would be refused
 		}

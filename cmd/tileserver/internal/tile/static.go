@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/tileserver/internal/theme"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
+	"quadrille/tiles/layertile"
 )
 
 // These are bounds of a static picture.
@@ -79,7 +80,7 @@ func (s *Handlers) getStatic(c echo.Context, q *endpoint.Params) error {
 	m := readStatic(q)
 	v := viewOf(q.View())
 	defer v.release()
-	v.naming = naming{lang: langOf(q, endpoint.Names), instead: true}
+	v.naming = layertile.Names{Lang: langOf(q, endpoint.Names), Instead: true}
 	v.color = coloringOf(q, true)
 	legend := legendParam.Of(q)
 	f := web.FormatPNG
@@ -142,7 +143,7 @@ func (s *Handlers) tileOf(ctx context.Context, v *view, set *layerSet, t quadkey
 	key, _, _ := s.keyOf(v, set, t, f, nil)
 	key.theme = look
 	left := mostNames
-	v.naming.left = &left
+	v.naming.Left = &left
 	if !live {
 		a := web.Answer{Format: f, Tag: key.tag()}
 		res, err := s.kept.Get(ctx, key, func(ctx context.Context, out *web.Scratch) (_ *web.CachedResponse, err error) {

@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
+	"quadrille/tiles/layertile"
 )
 
 // getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mlt,mvt,pbf,png} and {y}@2x.png, and {y}
@@ -53,7 +54,7 @@ type manner struct {
 // sendTile answers with a tile of the layers in a list, of the generations in v.
 func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers string, t quadkey.Tile, f web.Format, how manner) error {
 	r := c.Request()
-	v.naming = naming{lang: langOf(q, endpoint.Names), instead: f.IsPicture()}
+	v.naming = layertile.Names{Lang: langOf(q, endpoint.Names), Instead: f.IsPicture()}
 	v.color = coloringOf(q, f.IsPicture())
 	if !f.IsPicture() {
 		v.fields = chosenFields(q)
@@ -112,7 +113,7 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, i
 	from, joinsLive := v.joinedFrom(v.joined, from)
 	from, filtersLive := v.joinedFrom(v.filters.joined, from)
 	live = live || joinsLive || filtersLive
-	if v.naming.lang != "" && len(set.selectors) > 0 {
+	if v.naming.Lang != "" && len(set.selectors) > 0 {
 		from = append(from, v.Names.ID)
 	}
 	h := s.ETagSeed
@@ -125,14 +126,14 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, i
 	for _, id := range from {
 		h = h.Number(id)
 	}
-	if v.naming.lang != "" {
-		h = h.Bytes("names").Bytes(v.naming.lang)
+	if v.naming.Lang != "" {
+		h = h.Bytes("names").Bytes(v.naming.Lang)
 	}
 	if v.double {
 		h = h.Number(512) // no generation has this number
 	}
 	return tileKey{
-		lang:   v.naming.lang,
+		lang:   v.naming.Lang,
 		filter: v.filters.key(set),
 		layers: set.canonical,
 		fields: set.fieldsText(),
@@ -214,7 +215,7 @@ func (s *Handlers) makeTile(ctx context.Context, out *web.Scratch, v *view, set 
 // appendTile appends a tile in the form and the theme of a key.
 func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, key *tileKey) ([]byte, error) {
 	left := mostNames
-	v.naming.left = &left
+	v.naming.Left = &left
 	painted, err := s.color(ctx, v, set, v.color, theme.Themes[key.theme], false)
 	if err != nil {
 		return dst, err

@@ -1,7 +1,6 @@
 package tile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +22,7 @@ import (
 	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles"
+	"quadrille/tiles/layertile"
 )
 
 // TileJSON is a TileJSON 3.0 document.
@@ -86,7 +86,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	picture := pictureFile(q)
 	v := viewOf(q.View())
 	defer v.release()
-	v.naming.lang, v.double = langOf(q, endpoint.Names), doubledBy(q, drawn, 0)
+	v.naming.Lang, v.double = langOf(q, endpoint.Names), doubledBy(q, drawn, 0)
 	if v.color = coloringOf(q, drawn); !drawn {
 		v.fields = chosenFields(q)
 	}
@@ -140,7 +140,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 			doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + mltFile
 			doc.Encoding = mltEncoding
 		}
-		doc.Tiles[0] = with(doc.Tiles[0], "names", v.naming.lang)
+		doc.Tiles[0] = with(doc.Tiles[0], "names", v.naming.Lang)
 		if !drawn {
 			doc.Tiles[0] = with(doc.Tiles[0], fieldsParam.Name, set.fieldsText())
 		}
@@ -197,7 +197,7 @@ func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash,
 	if v.named(set) {
 		h = h.Number(v.Names.ID)
 	}
-	return h.Number(from).Bytes(v.naming.lang).Bytes(strconv.FormatBool(v.double)).Bytes(v.query()), from, live
+	return h.Number(from).Bytes(v.naming.Lang).Bytes(strconv.FormatBool(v.double)).Bytes(v.query()), from, live
 }
 
 // vectorFile is the extension in addresses of vector tiles.
@@ -242,7 +242,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 			for _, l := range set.regionLayers(t, v.joined) {
 				if strings.HasSuffix(l.ID, "_label") && v.named(set) {
 					l.Fields = maps.Clone(l.Fields)
-					l.Fields[v.naming.key()] = "String"
+					l.Fields[v.naming.Key()] = "String"
 				}
 				doc.VectorLayers = append(doc.VectorLayers, l)
 			}
@@ -266,21 +266,9 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 			return nil, p.Err
 		}
 		about := p.Info()
-		bounds := about.Bounds
-		if m := p.Manifest; m != nil {
-			credits = catalogue.AppendCredits(credits, m)
-			if b := m.Bounds; len(b) == 4 && [4]float64(b) != [4]float64{} {
-				bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
-			}
-		}
-		if c, _ := credit.HTMLAndText(about.Attribution); c != "" && !slices.Contains(credits, c) {
-			credits = append(credits, c)
-		}
-		extent.Add(bounds)
-		layer := set.describePoints(p.LayerInfo.Name, about)
-		if d := about.Drawing; d != nil && d.HasNames && v.naming.lang != "" {
-			layer.Fields[v.naming.key()] = "String"
-		}
+		credits = catalogue.AppendLayerCredits(credits, p)
+		extent.Add(p.Bounds())
+		layer := set.describePoints(p.LayerInfo.Name, about, v.naming)
 		doc.VectorLayers = append(doc.VectorLayers, layer)
 		doc.MaxZoom = max(doc.MaxZoom, layer.MaxZoom)
 	}
@@ -354,30 +342,7 @@ func escapeLayers(list string) string {
 }
 
 // describePoints returns the TileJSON vector layer of a layer of points.
-func (set *layerSet) describePoints(name string, about *feature.Info) vectorLayer {
-	l := vectorLayer{ID: name, collection: name, MaxZoom: dataZoom}
-	if d := about.Drawing; d != nil {
-		l.Fields, l.Description = map[string]string{"id": "Number"}, d.Description
-		for _, f := range d.Attributes {
-			l.Fields[f.Name] = tiles.FieldTypes[f.Kind]
-		}
-		return l
-	}
-	l.Fields = map[string]string{
-		"id":                      "String",
-		"cluster":                 "Boolean",
-		"point_count":             "Number",
-		"point_count_abbreviated": "String",
-		"cluster_id":              "String",
-	}
-	for _, f := range about.Schema {
-		_, own := l.Fields[f.Name]
-		if chosen := set.fields == nil || f.Name == "name" || slices.Contains(set.fields, f.Name); chosen && !own && tiles.FieldTypes[f.Kind] != "" {
-			l.Fields[f.Name] = tiles.FieldTypes[f.Kind]
-		}
-	}
-	l.MaxZoom = pointsZoom
-	l.Description = cmp.Or(about.Title,
-		"Points") + "; where there are many, clusters, of which point_count tells how many points they stand for"
-	return l
+func (set *layerSet) describePoints(name string, about *feature.Info, names layertile.Names) vectorLayer {
+	d := layertile.Describe(about, layertile.Options{Fields: set.fields, Names: names})
+	return vectorLayer{ID: name, collection: name, Fields: d.Fields, Description: d.Text, MaxZoom: d.MaxZoom}
 }

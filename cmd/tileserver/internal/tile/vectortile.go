@@ -7,6 +7,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/quadkey"
 	"quadrille/tiles"
+	"quadrille/tiles/layertile"
 	"quadrille/tiles/mlt"
 )
 
@@ -54,13 +55,8 @@ func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 		if err != nil {
 			return dst, err
 		}
-		if dst, err = appendLayer(dst, p.LayerInfo.Name, t, func(l *pointLayer) error {
-			l.names, l.set, l.filter = v.naming, set, v.filters.of[p.LayerInfo.Name]
-			if d := p.LayerInfo.Drawing; d != nil {
-				return writeDrawn(ctx, from, d, l)
-			}
-			return writeFeatures(ctx, from, l)
-		}); err != nil {
+		o := layertile.Options{Filter: v.filters.of[p.LayerInfo.Name], Fields: set.fields, Names: v.naming}
+		if dst, err = layertile.AppendMVT(ctx, dst, &p.LayerInfo, from, t, o); err != nil {
 			return dst, err
 		}
 	}

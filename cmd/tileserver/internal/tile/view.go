@@ -12,6 +12,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/tiles"
+	"quadrille/tiles/layertile"
 )
 
 // view has the generations from which the tiles of a request are made.
@@ -21,9 +22,9 @@ type view struct {
 	// order of the registry, then the requested collections.
 	points  []*ask.Layer
 	singles int
-	naming  naming   // of its features and regions
-	double  bool     // maps draw its tiles twice as large
-	fields  []string // of its features, see chosenFields
+	naming  layertile.Names // of its features and regions
+	double  bool            // maps draw its tiles twice as large
+	fields  []string        // of its features, see chosenFields
 	// joined are properties of collections that regions of the set get by their ids.
 	joined []joinedColumns
 	color  coloring // of its pictures

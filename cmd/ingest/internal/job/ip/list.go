@@ -38,12 +38,12 @@ type listSource struct {
 }
 
 func openListSource(in Input, f *source.File, layer string, said *geojson.Said) (_ *listSource, err error) {
+	s := &listSource{in: in, file: f, text: f.Reader()}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.Close())
+			err = errors.Join(err, s.close())
 		}
 	}()
-	s := &listSource{in: in, file: f, text: f.Reader()}
 	head, _ := s.text.Peek(s.text.Size()) // reading returns the error
 	isArray := bytes.HasPrefix(bytes.TrimSpace(head), []byte{'['})
 	s.lineOf = func(line int) int { return line }

@@ -179,8 +179,12 @@ func (r *regional) choose(ctx context.Context, path string, rows [][]source.Memb
 		}
 	}
 	for p, n := range found {
-		if best.column == "" || cmp.Or(cmp.Compare(n, found[best]), cmp.Compare(slices.Index(names, best.column), slices.Index(names, p.column)),
-			cmp.Compare(rank(p), rank(best)), cmp.Compare(best.property, p.property)) > 0 {
+		if best.column == "" || cmp.Or(
+			cmp.Compare(n, found[best]),
+			cmp.Compare(slices.Index(names, best.column), slices.Index(names, p.column)),
+			cmp.Compare(rank(p), rank(best)),
+			cmp.Compare(best.property, p.property),
+		) > 0 {
 			best = p
 		}
 	}
@@ -212,7 +216,9 @@ func (r *regional) choose(ctx context.Context, path string, rows [][]source.Memb
 
 // rows yields the features of a file, once the first of them have decided which column names their
 // regions.
-func (r *regional) rows(ctx context.Context, path string, rep job.Reporter, in iter.Seq2[source.Feature, error]) iter.Seq2[source.Feature, error] {
+func (r *regional) rows(
+	ctx context.Context, path string, rep job.Reporter, in iter.Seq2[source.Feature, error],
+) iter.Seq2[source.Feature, error] {
 	type row struct {
 		source.Feature
 		err error
@@ -228,7 +234,8 @@ func (r *regional) rows(ctx context.Context, path string, rep job.Reporter, in i
 				yield(source.Feature{}, err)
 				return false
 			}
-			if text := fmt.Sprintf("%s: %s is the %s of regions of %s", path, strconv.Quote(r.column), r.by, r.layer.Info().Name); text != r.said {
+			text := fmt.Sprintf("%s: %s is the %s of regions of %s", path, strconv.Quote(r.column), r.by, r.layer.Info().Name)
+			if text != r.said {
 				rep.Note(text)
 				r.said = text // a file may be read twice
 			}
