@@ -39,8 +39,8 @@ func TestStyleNames(t *testing.T) {
 			dots++
 		}
 	}
-	if strings.Contains(text, `"text-`) || dots != 3 || !strings.HasSuffix(style.Sprite, "/sprite") {
-		t.Errorf("without names: %d layers of dots, want 3 and no text: %s", dots, text)
+	if strings.Contains(text, `"text-`) || dots != 4 || !strings.HasSuffix(style.Sprite, "/sprite") {
+		t.Errorf("without names: %d layers of dots, want 4 and no text: %s", dots, text)
 	}
 	servertest.WantProblem(t, f.Get("/style.json?lang=de_CH"), 400, "bad-parameter")
 
