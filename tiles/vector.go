@@ -212,8 +212,18 @@ func (c *cut) appendTo(dst, tile []byte) ([]byte, error) {
 		if !c.only.has(f.ID) {
 			return nil
 		}
-		if err := c.begin(f, c.columns, ""); err != nil {
-			return err
+		switch {
+		case !c.whole || !c.all():
+			if err := c.begin(f, c.columns, ""); err != nil {
+				return err
+			}
+		default: // all attributes of the stored layer are needed, so they are copied without a look
+			if c.layer.Len() == 0 {
+				c.layer.ResetTo(c.rt.Name, &c.view)
+			}
+			c.layer.Begin(f.ID, f.Type)
+			c.layer.CopyTags(f)
+			c.columns.tag(&c.layer.Layer, f.ID)
 		}
 		if c.whole {
 			c.layer.Geometry(f)
@@ -275,7 +285,7 @@ func (c *cut) begin(f mvt.Feature, columns columnSet, but string) error {
 func (s *scratch) copyTags(f mvt.Feature, but string) error {
 	err := s.view.EachTag(f, func(key, value []byte) bool {
 		if string(key) != but {
-			s.layer.TagValue(string(key), value)
+			s.layer.CopyTag(key, value)
 		}
 		return true
 	})

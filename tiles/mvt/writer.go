@@ -71,7 +71,7 @@ type Layer struct {
 	keys     []string
 	values   [][]byte          // encoded value messages
 	keyIndex map[string]uint32 // of keys beyond the first few, which searchFirst finds
-	slots    []uint32          // a hash table of values beyond the first few: 1 more than their places; 0 is free
+	slots    []uint32          // a hash table of many values: 1 more than their places; 0 is free
 	features []byte
 	count    int
 
@@ -97,6 +97,21 @@ func (l *Layer) Reset(name string) {
 	l.count = 0
 }
 
+// ResetTo empties the layer, sets its name, and gives it the keys and values of another layer, so that CopyTags can
+// copy the attributes of that one's features. They are written even if no feature has them.
+func (l *Layer) ResetTo(name string, v *LayerView) {
+	l.Reset(name)
+	for _, key := range v.keys {
+		addKey(l, key)
+	}
+	for _, value := range v.values {
+		l.addValue(value)
+	}
+}
+
+// CopyTags adds all attributes of a feature of the layer of ResetTo to the current feature.
+func (l *Layer) CopyTags(f Feature) { l.tags = append(l.tags, f.tags...) }
+
 // SetExtent changes the layer's extent. Reset sets it to 4096.
 func (l *Layer) SetExtent(extent uint32) { l.extent = extent }
 
@@ -114,82 +129,104 @@ func (l *Layer) Begin(id uint64, t GeomType) {
 // TagString adds a string attribute to the current feature.
 func (l *Layer) TagString(key, value string) {
 	l.scratch = AppendString(l.scratch[:0], value)
-	l.tag(key)
+	tag(l, key)
 }
 
 // TagInt adds an integer attribute to the current feature.
 func (l *Layer) TagInt(key string, value int64) {
 	l.scratch = AppendInt(l.scratch[:0], value)
-	l.tag(key)
+	tag(l, key)
 }
 
 // TagDouble adds a number to the current feature.
 func (l *Layer) TagDouble(key string, value float64) {
 	l.scratch = AppendDouble(l.scratch[:0], value)
-	l.tag(key)
+	tag(l, key)
 }
 
 // TagBool adds a boolean attribute to the current feature.
 func (l *Layer) TagBool(key string, value bool) {
 	l.scratch = AppendBool(l.scratch[:0], value)
-	l.tag(key)
+	tag(l, key)
 }
 
 // TagValue adds an attribute with an encoded value message, such as [AppendString] writes and
 // [LayerView.EachTag] of another layer returns.
 func (l *Layer) TagValue(key string, encoded []byte) {
 	l.scratch = append(l.scratch[:0], encoded...)
-	l.tag(key)
+	tag(l, key)
 }
 
-func (l *Layer) tag(key string) {
-	k, ok := searchFirst(l.keys, func(k string) bool { return k == key })
+// CopyTag does the same with a key that is not kept.
+func (l *Layer) CopyTag(key, encoded []byte) {
+	l.scratch = append(l.scratch[:0], encoded...)
+	tag(l, key)
+}
+
+// tag adds the value in scratch.
+func tag[K string | []byte](l *Layer, key K) {
+	k, ok := searchFirst(l.keys, func(k string) bool { return k == string(key) })
 	if !ok && len(l.keys) > mostSearched {
-		k, ok = l.keyIndex[key]
+		k, ok = l.keyIndex[string(key)]
 	}
 	if !ok {
-		k = uint32(len(l.keys))
-		l.keys = append(l.keys, key)
-		if k >= mostSearched {
-			if l.keyIndex == nil {
-				l.keyIndex = make(map[string]uint32)
-			}
-			l.keyIndex[key] = k
-		}
+		k = addKey(l, key)
 	}
 	l.tags = binary.AppendUvarint(l.tags, uint64(k))
-	l.tags = binary.AppendUvarint(l.tags, uint64(l.value()))
+	l.tags = binary.AppendUvarint(l.tags, uint64(l.placeOf(l.scratch)))
 }
 
-// value returns the place of the value in scratch, and adds it if it is new.
-func (l *Layer) value() uint32 {
-	v, ok := searchFirst(l.values, func(v []byte) bool { return bytes.Equal(v, l.scratch) })
-	if ok {
-		return v
-	}
-	slot := 0
-	if n := len(l.values); n >= mostSearched {
-		if 2*n >= len(l.slots) {
-			l.growSlots()
-		}
-		for slot = l.slotOf(l.scratch); l.slots[slot] != 0; slot = (slot + 1) % len(l.slots) {
-			if v := l.slots[slot] - 1; bytes.Equal(l.values[v], l.scratch) {
-				return v
-			}
-		}
-	}
-	v = uint32(len(l.values))
-	// This reuses the place's memory from before a Reset.
-	if len(l.values) < cap(l.values) {
-		l.values = l.values[:v+1]
-		l.values[v] = append(l.values[v][:0], l.scratch...)
+// addKey adds a key, and returns its place.
+func addKey[K string | []byte](l *Layer, key K) uint32 {
+	k := len(l.keys)
+	// From before a Reset there is often the same one.
+	if k < cap(l.keys) && l.keys[:k+1][k] == string(key) {
+		l.keys = l.keys[:k+1]
 	} else {
-		l.values = append(l.values, append([]byte(nil), l.scratch...))
+		l.keys = append(l.keys, string(key))
 	}
-	if v >= mostSearched {
-		l.slots[slot] = v + 1
+	if k >= mostSearched {
+		if l.keyIndex == nil {
+			l.keyIndex = make(map[string]uint32)
+		}
+		l.keyIndex[l.keys[k]] = uint32(k)
 	}
-	return v
+	return uint32(k)
+}
+
+// placeOf returns the place of a value, and adds it if it is new.
+func (l *Layer) placeOf(value []byte) uint32 {
+	n := len(l.values)
+	if n < mostSearched {
+		if v, ok := searchFirst(l.values, func(v []byte) bool { return bytes.Equal(v, value) }); ok {
+			return v
+		}
+		return l.addValue(value)
+	}
+	if 2*n >= len(l.slots) {
+		l.growSlots()
+	}
+	slot := l.slotOf(value)
+	for ; l.slots[slot] != 0; slot = (slot + 1) % len(l.slots) {
+		if v := l.slots[slot] - 1; bytes.Equal(l.values[v], value) {
+			return v
+		}
+	}
+	l.slots[slot] = uint32(n + 1)
+	return l.addValue(value)
+}
+
+// addValue adds a copy of a value, and returns its place.
+func (l *Layer) addValue(value []byte) uint32 {
+	v := len(l.values)
+	// This reuses the place's memory from before a Reset.
+	if v < cap(l.values) {
+		l.values = l.values[:v+1]
+		l.values[v] = append(l.values[v][:0], value...)
+	} else {
+		l.values = append(l.values, bytes.Clone(value))
+	}
+	return uint32(v)
 }
 
 var hashSeed = maphash.MakeSeed()
@@ -203,7 +240,7 @@ func (l *Layer) growSlots() {
 	n := 4 * len(l.values)
 	l.slots = slices.Grow(l.slots[:0], n)[:n]
 	clear(l.slots)
-	for v := mostSearched; v < len(l.values); v++ {
+	for v := range l.values {
 		slot := l.slotOf(l.values[v])
 		for l.slots[slot] != 0 {
 			slot = (slot + 1) % n
