@@ -138,7 +138,7 @@ func newPictureNames(t *testing.T, site string) *pictureNames {
 			}
 		}
 	}
-	for i, tier := range []string{"capital", "major", "city", "town"} {
+	for i, tier := range theme.PlaceTiers {
 		p.looks["places"+kindOf(style.Places.Tiers[i].Text)] = tier
 	}
 	p.layers = strings.Join(layers, ",")

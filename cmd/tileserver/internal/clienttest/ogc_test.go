@@ -173,7 +173,7 @@ func TestOGCFeatures(t *testing.T) {
 			"filter=" + strings.Repeat("a", 10_001):    "filter",
 			"filter=name%20%3D":                        "filter",
 			"filter=S_INTERSECTS(shape,BBOX(0,0,1,1))": "filter",
-			"filter-lang=cql2-json":                    "filter-lang",
+			"filter-lang=cql3":                         "filter-lang",
 			"filter-crs=http://www.opengis.net/def/crs/EPSG/0/3857": "filter-crs", "cursor=": "cursor", "f=gml": "f",
 		} {
 			code, text := fetch(t, items+"?"+query)
