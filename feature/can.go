@@ -4,7 +4,7 @@ package feature
 // box, and any filter.
 type Abilities struct {
 	Near       bool // the nearest first
-	Area       bool // features in any area; for features other than points, its parts must have a Border or no Contains
+	Area       bool // features in any area; for features other than points, its parts must have a Border, Reaches or no Contains
 	NearInArea bool // the nearest of an area
 	Importance bool // the most important first
 	Sort       bool // the order of a property

@@ -35,7 +35,8 @@ var ErrNoColumn = feature.NotFound("no such property")
 type Column struct {
 	field   feature.Field
 	regions *regionNumbers
-	until   time.Time // when the first of its values expires; zero for never
+	until   time.Time // when the first of its values expires, by the clock of the machine; zero for never
+	cut     bool      // some texts are
 	codes   []uint32  // by region: 1 more than the index of the value; 0 if absent
 	// Value i is values[ends[i]:ends[i+1]], a value message of a vector tile. Each value is there once.
 	values []byte
@@ -66,6 +67,9 @@ func (c *Column) Values(only *Passing, fn func(value []byte)) {
 		}
 	}
 }
+
+// over reports whether a value of a column that memory had has expired.
+func (c *Column) over() bool { return c != nil && !c.until.IsZero() && !time.Now().Before(c.until) }
 
 func (c *Column) value(code uint32) []byte { return c.values[c.ends[code-1]:c.ends[code]:c.ends[code]] }
 
@@ -283,8 +287,10 @@ func (r *Reader) JoinColumns(ctx context.Context, typ string, l feature.Layer, p
 		}
 		of.fields = append(of.fields, f)
 	}
+	tooMany := feature.Faultf(feature.ErrTooMuchWork, "%s has more than %d points, from which regions cannot take properties: publish only those of the regions",
+		about.Name, MaxJoined)
 	if about.Count > MaxJoined {
-		return nil, &feature.TooMuchWork{Examined: MaxJoined}
+		return nil, tooMany
 	}
 	of.features = func(ctx context.Context, take func(*feature.Feature) error) error {
 		n := 0
@@ -293,7 +299,7 @@ func (r *Reader) JoinColumns(ctx context.Context, typ string, l feature.Layer, p
 				return err
 			}
 			if n++; n > MaxJoined {
-				return &feature.TooMuchWork{Examined: MaxJoined}
+				return tooMany
 			}
 			if err := take(f); err != nil {
 				return err
@@ -314,10 +320,14 @@ const maxValueBytes = 64 << 20
 type columnSource struct {
 	prefix string
 	from   uint64
-	live   bool // nothing is kept, or what is kept has expired
+	live   bool // nothing is kept
 	fields feature.Schema
 	// features calls take with all features.
 	features func(ctx context.Context, take func(*feature.Feature) error) error
+}
+
+func (of *columnSource) key(rt *readerType, name string) columnsKey {
+	return columnsKey{rt.opened, of.from, of.prefix + name}
 }
 
 // columns returns the columns of a source. It reads those together that memory lacks, and keeps each
@@ -326,12 +336,13 @@ func (r *Reader) columns(ctx context.Context, rt *readerType, of *columnSource) 
 	cache := columnCache.Load()
 	list := make([]*Column, len(of.fields))
 	var missing feature.Schema
+	expired := false
 	for i, f := range of.fields {
 		if !of.live {
-			list[i] = cache.Get(columnsKey{rt.opened, of.from, f.Name})
+			list[i] = cache.Get(of.key(rt, f.Name))
 		}
-		if c := list[i]; c != nil && !c.until.IsZero() && !time.Now().Before(c.until) {
-			list[i], of.live = nil, true
+		if list[i].over() {
+			list[i], expired = nil, true
 		}
 		if list[i] == nil {
 			missing = append(missing, f)
@@ -356,11 +367,15 @@ func (r *Reader) columns(ctx context.Context, rt *readerType, of *columnSource) 
 		return made, err
 	}
 	made, err := []*Column(nil), error(nil)
-	if of.live {
-		made, err = read(ctx)
+	if of.live || expired {
+		if made, err = read(ctx); err == nil && expired {
+			for i, c := range made {
+				cache.Replace(of.key(rt, names[i]), c)
+			}
+		}
 	} else {
 		// Requests that lack the same columns share one reading, as the value of its first column.
-		key := columnsKey{rt.opened, of.from, names[0]}
+		key := of.key(rt, names[0])
 		var first *Column
 		feature.Pause(ctx) // whoever reads them needs a processor
 		first, err = cache.Do(ctx, key, func() (*Column, error) {
@@ -370,7 +385,7 @@ func (r *Reader) columns(ctx context.Context, rt *readerType, of *columnSource) 
 				return nil, err
 			}
 			for i, c := range made[1:] {
-				cache.Add(columnsKey{rt.opened, of.from, names[i+1]}, c)
+				cache.Add(of.key(rt, names[i+1]), c)
 			}
 			return made[0], nil
 		})
@@ -484,6 +499,7 @@ func fillColumns(ctx context.Context, rt *readerType, regions *regionNumbers, of
 				codes[i][string(value)] = code
 			}
 			c.codes[region] = code
+			c.cut = c.cut || v.Kind() == feature.Text && len(v.Text()) > MaxColumnBytes
 			if !f.Expires.IsZero() && (c.until.IsZero() || f.Expires.Before(c.until)) {
 				c.until = f.Expires
 			}

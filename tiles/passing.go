@@ -48,8 +48,12 @@ func (r *Reader) Passing(ctx context.Context, typ string, by feature.Filter, joi
 	if from == 0 {
 		return r.findPassing(ctx, rt, by, joined)
 	}
+	cache, key := passingCache.Load(), columnsKey{rt.opened, from, by.String()}
+	if p := cache.Get(key); p != nil {
+		return p, nil
+	}
 	feature.Pause(ctx) // whoever finds them needs a processor
-	return passingCache.Load().Do(ctx, columnsKey{rt.opened, from, by.String()}, func() (*Passing, error) {
+	return cache.Do(ctx, key, func() (*Passing, error) {
 		shared, cancel := feature.SharedContext(ctx)
 		defer cancel()
 		return r.findPassing(shared, rt, by, joined)
@@ -62,8 +66,14 @@ func (r *Reader) findPassing(ctx context.Context, rt *readerType, by feature.Fil
 		return nil, err
 	}
 	e, known := by.(*feature.Expression)
-	if _, all := rt.about.Schema.ForIndex(e); !all {
+	if _, all := rt.about.Schema.ForIndex(by); !all {
 		return nil, feature.Unsupported("tiles with a filter of areas: ask for a list of them")
+	}
+	for _, c := range columns {
+		if c.cut && slices.Contains(e.Properties(), c.field.Name) {
+			return nil, feature.Unsupported("tiles with a filter of %s, of which they have texts only to byte %d: ask for a list of its collection",
+				c.field.Name, MaxColumnBytes)
+		}
 	}
 	own, plain := rt.scalars(e, columns)
 	if plain = plain && known; plain {

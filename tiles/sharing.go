@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"quadrille/feature"
@@ -119,7 +120,7 @@ func (w *sharing) tile(t quadkey.Tile) error {
 			err := w.row(w.caps[i], func(f mvt.Feature) (bool, error) {
 				return w.reaches(f, func(p grid.Point) quadkey.Position {
 					return quadkey.Position{Lat: 90 - (degreesAt(polar.Y0+p.Y) + 180), Lon: degreesAt(p.X)}
-				}, false)
+				}, false, grid.Box{X0: math.MinInt32, Y0: math.MinInt32, X1: math.MaxInt32, Y1: math.MaxInt32})
 			})
 			if err != nil {
 				return err
@@ -168,10 +169,14 @@ func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool
 		if leaf { // it has no border here, and is found by the anchors
 			return false, nil
 		}
-		corner := grid.TileBox(int(of.Z), of.X, of.Y, false).Corner()
+		corner, near := grid.TileBox(int(of.Z), of.X, of.Y, false).Corner(), grid.TileBox(int(within.Z), within.X, within.Y, false)
+		const slack = 2 // the row's points are on its grid
+		near = grid.Box{
+			X0: near.X0 - corner.X - slack, Y0: near.Y0 - corner.Y - slack, X1: near.X1 - corner.X + slack, Y1: near.Y1 - corner.Y + slack,
+		}
 		return w.reaches(f, func(p grid.Point) quadkey.Position {
 			return quadkey.Position{Lat: layout.MercatorLat(float64(corner.Y + p.Y)), Lon: degreesAt(corner.X + p.X)}
-		}, true)
+		}, true, near)
 	case whole && f.Type == mvt.LineString:
 		win := windowOfTile(within, true)
 		w.rects = win.within(w.rects[:0], of)
@@ -202,8 +207,8 @@ func (w *sharing) around(r *Reader, at quadkey.Position) error {
 func degreesAt(x int32) float64 { return float64(x)/grid.WorldSize*360 - 180 }
 
 // reaches reports whether the border of a region in a row, or a line, has a point in the area. The edges where a row ends
-// are in the region, too.
-func (w *sharing) reaches(f mvt.Feature, at func(grid.Point) quadkey.Position, mercator bool) (bool, error) {
+// are in the region, too. Edges beyond the box near, which holds the part's cells, have none.
+func (w *sharing) reaches(f mvt.Feature, at func(grid.Point) quadkey.Position, mercator bool, near grid.Box) (bool, error) {
 	var p mvt.Path
 	p.Reset(f)
 	for {
@@ -211,15 +216,21 @@ func (w *sharing) reaches(f mvt.Feature, at func(grid.Point) quadkey.Position, m
 		if err != nil || pts == nil {
 			return false, err
 		}
-		l := feature.Line{A: at(from), Mercator: mercator}
+		l, known := feature.Line{Mercator: mercator}, false // where l.A is
 		for _, to := range pts {
-			l.B = at(to)
-			in, work := w.part.Reaches(&l)
-			if in {
-				return true, nil
+			a := from
+			from = to
+			if max(a.X, to.X) < near.X0 || min(a.X, to.X) > near.X1 || max(a.Y, to.Y) < near.Y0 || min(a.Y, to.Y) > near.Y1 {
+				known = false
+				continue
 			}
-			if err := w.work(work); err != nil {
-				return false, err
+			if !known {
+				l.A = at(a)
+			}
+			l.B, known = at(to), true
+			in, work := w.part.Reaches(&l)
+			if err := w.work(work); in || err != nil {
+				return in, err
 			}
 			l.A = l.B
 		}

@@ -91,9 +91,9 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 		about = from.of(o.Layers)
 	}
 	if len(points) > 0 {
-		view, done, err := s.openView()
-		if err != nil {
-			return err
+		view, done, verr := s.openView()
+		if verr != nil {
+			return verr
 		}
 		defer func() { err = errors.Join(err, done()) }()
 		if o.Points, err = tiledLayers(&view, points); err != nil {

@@ -176,6 +176,18 @@ func (c *Cache[K, V]) Add(key K, res V) {
 	s.add(key, res)
 }
 
+// Replace does the same as Add, but takes the place of a value that the key has.
+func (c *Cache[K, V]) Replace(key K, res V) {
+	s := c.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[key]; e != nil {
+		s.list.Remove(e)
+		delete(s.entries, key)
+	}
+	s.add(key, res)
+}
+
 // add inserts a value and evicts until it fits. The lock is held.
 func (s *shard[K, V]) add(key K, res V) {
 	size := res.Bytes() + int64(key.ExtraBytes()) + entryOverhead

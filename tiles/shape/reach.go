@@ -89,21 +89,25 @@ func closer(c, d *curve, chord float64) bool {
 // compared with.
 func (a *Area) reaches(p *part, l *feature.Line) (in bool, work int) {
 	const slack = 1e-13
-	if len(a.polygons) > 0 && a.inside(l.A.Lon, l.A.Lat) {
-		return true, 1
+	if len(a.polygons) > 0 {
+		work = len(a.rows.at(l.A.Lat))
+		if a.inside(l.A.Lon, l.A.Lat) {
+			return true, work + 1
+		}
 	}
 	c := curveOf(l)
 	middle, size := c.atA.Mid(c.atB), c.atA.To(c.atB)/2+c.bend
 	chord := sphere.ChordOf(max(a.radius, lineWidth))
-	for n, i := range p.edges {
+	for _, i := range p.edges {
+		work++
 		if b := &a.balls[i]; middle.To(b.middle)-size-b.size > chord+slack {
 			continue
 		}
 		if e := a.edges[i].curve(); closer(&c, &e, chord) {
-			return true, n + 1
+			return true, work
 		}
 	}
-	return false, len(p.edges) + 1
+	return false, work + 1
 }
 
 // setAnchors gives each part the first positions of lines and shells in its cells.

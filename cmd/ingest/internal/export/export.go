@@ -281,9 +281,9 @@ func write[C any](ctx context.Context, r *tiles.Reader, o Options, a archive[C],
 	}()
 	var over tiles.Overlay
 	if len(o.Points) > 0 {
-		points, err := overlayOf(ctx, o)
-		if err != nil {
-			return Stats{}, err
+		points, oerr := overlayOf(ctx, o)
+		if oerr != nil {
+			return Stats{}, oerr
 		}
 		defer func() { err = errors.Join(err, points.Close()) }()
 		over = points

@@ -215,8 +215,10 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), l.handlers.Timeout)
 		defer cancel()
 		err = l.handlers.InTurn(l.handlers.WithClientOf(ctx, c), func(turn context.Context) (err error) {
-			steps := feature.Query{Step: web.Step}
-			in.Area, err = clusters.Cluster(steps.WithSteps(turn), values[len(values)-1], by)
+			heavy := feature.Heavy{Step: web.Step, Run: func(ctx context.Context, fn func(ctx context.Context) error) error {
+				return l.handlers.RunHeavy(ctx, true, func() error { return fn(ctx) })
+			}}
+			in.Area, err = clusters.Cluster(heavy.With(turn), values[len(values)-1], by)
 			return err
 		})
 		return in, err

@@ -42,52 +42,52 @@ func Filters(p *endpoint.Params, layers []Filtered, listed string) ([]feature.Fi
 		return nil, endpoint.Refuse(endpoint.ErrParameter, "", "Filter by at most "+strconv.Itoa(feature.MaxTerms)+" parameters.")
 	}
 	for i := range layers {
-		var own []endpoint.ExtraParam
+		var terms []feature.Term // each is tried by itself, so that a refusal can name its parameter
 		for _, o := range others {
-			if layer, name := OwnFilter(o.Name, layers); layer == "" || layer == layers[i].Layer {
-				own = append(own, endpoint.ExtraParam{Name: name, Value: o.Value})
+			layer, name := OwnFilter(o.Name, layers)
+			if layer != "" && layer != layers[i].Layer {
+				continue
 			}
+			term, err := termOf(p.Endpoint().ParamNames(), o, name, &layers[i], func() string { return PropertyNames(layers, listed) })
+			if err != nil {
+				return nil, err
+			}
+			terms = append(terms, term)
 		}
 		var err error
-		if filters[i], err = filterOf(p.Endpoint().ParamNames(), own, &layers[i], func() string { return PropertyNames(layers, listed) }); err != nil {
+		if filters[i], err = feature.ParseFilter(layers[i].Schema, terms); err != nil {
 			return nil, err
 		}
 	}
 	return filters, nil
 }
 
-// filterOf makes the filter of a layer. It first tries each parameter separately, so that a refusal
-// can name the parameter.
-func filterOf(query *endpoint.ParamNames, others []endpoint.ExtraParam, of *Filtered, known func() string) (feature.Filter, error) {
-	var terms []feature.Term
-	for _, o := range others {
-		term, err := of.Schema.ParseTerm(o.Name, o.Value)
-		if err == nil {
-			_, err = feature.ParseFilter(of.Schema, []feature.Term{term})
-		}
-		if err == nil {
-			terms = append(terms, term)
-			continue
-		}
-		shown := endpoint.Printable(o.Name)
-		if _, known := of.Schema.LookupPath(term.Name); term.Name == "" || known {
-			return nil, endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
-		}
-		detail := "Unknown parameter " + shown
-		var names []string
-		for _, f := range of.Schema {
-			names = append(names, f.Name)
-		}
-		if meant := query.NearestName(o.Name); meant != "" {
-			detail += ": did you mean " + meant + "?"
-		} else if meant, near := nearest.Name(term.Name, names); near {
-			detail += ": did you mean the property " + endpoint.Printable(meant) + "?"
-		} else {
-			detail += "."
-		}
-		return nil, endpoint.Refuse(endpoint.ErrParameter, shown, detail+" As a filter it names no property of "+of.Name+": "+known())
+// termOf makes the term of one parameter: name is that of the parameter as a filter of the layer.
+func termOf(query *endpoint.ParamNames, o endpoint.ExtraParam, name string, of *Filtered, known func() string) (feature.Term, error) {
+	term, err := of.Schema.ParseTerm(name, o.Value)
+	if err == nil {
+		_, err = feature.ParseFilter(of.Schema, []feature.Term{term})
 	}
-	return feature.ParseFilter(of.Schema, terms)
+	if err == nil {
+		return term, nil
+	}
+	shown := endpoint.Printable(o.Name)
+	if _, known := of.Schema.LookupPath(term.Name); term.Name == "" || known {
+		return term, endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
+	}
+	detail := "Unknown parameter " + shown
+	var names []string
+	for _, f := range of.Schema {
+		names = append(names, f.Name)
+	}
+	if meant := query.NearestName(o.Name); meant != "" {
+		detail += ": did you mean " + meant + "?"
+	} else if meant, near := nearest.Name(term.Name, names); near {
+		detail += ": did you mean the property " + endpoint.Printable(meant) + "?"
+	} else {
+		detail += "."
+	}
+	return term, endpoint.Refuse(endpoint.ErrParameter, shown, detail+" As a filter it names no property of "+of.Name+": "+known())
 }
 
 // namesInRefusal is the number of properties that a refusal lists.

@@ -141,7 +141,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 				colorParam, classesParam, schemeParam, endpoint.Names, fieldsParam, pixelsParam, filtersParam}, TakesFilters: true,
 			Handle: s.getTileJSON, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
-			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
+			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "search-too-wide", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.json"},
 		},
 		{
@@ -151,7 +151,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Doc:     "As `/tiles/{layers}.json`, with `encoding`, by which MapLibre GL JS since 5.12 and MapLibre Native read tiles of this format.",
 			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, fieldsParam, pixelsParam, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
-			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
+			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "search-too-wide", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.mlt.json"},
 		},
 		{
@@ -163,7 +163,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Params: []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam,
 				colorParam, classesParam, schemeParam, endpoint.Names, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{"application/json": RasterTileJSON{}}, CachePolicy: endpoint.CacheTagged,
-			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
+			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "search-too-wide", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.png.json?scale=2&theme=dark"},
 		},
 		{
@@ -177,7 +177,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Params: []endpoint.Param{styleLayersParam, themeParam, namesParam, endpoint.Lang, basemapParam, encodingParam, colorParam, classesParam, schemeParam, filtersParam}, TakesFilters: true,
 			Handle: s.getStyle, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": MapStyle{}}, CachePolicy: endpoint.CacheTagged,
-			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
+			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "search-too-wide", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/style.json?layers=country&names=false&basemap=none"},
 		},
 		{

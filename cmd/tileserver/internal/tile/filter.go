@@ -2,6 +2,7 @@ package tile
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -23,11 +24,19 @@ var filtersParam = endpoint.FilterParams("Every other parameter is a filter as t
 
 // filters are the filters of the layers of a request.
 type filters struct {
-	of     map[string]feature.Filter // by layer; nil for none
-	query  string                    // the parameters, encoded and in order, for addresses
-	all    url.Values                // the parameters
-	own    map[string]string         // the layer of each parameter that is for one alone
-	joined []joinedColumns           // of regions
+	of     map[string]feature.Filter  // by layer; nil for none
+	query  string                     // the parameters, encoded and in order, for addresses
+	all    url.Values                 // the parameters
+	own    map[string]string          // the layer of each parameter that is for one alone
+	joined map[string][]joinedColumns // of regions, by type
+}
+
+// joins returns the collections of which regions have filtered properties.
+func (f *filters) joins() (all []joinedColumns) {
+	for _, typ := range slices.Sorted(maps.Keys(f.joined)) {
+		all = append(all, f.joined[typ]...)
+	}
+	return all
 }
 
 // queryOf returns the parameters for addresses of some layers of the request.
@@ -93,6 +102,8 @@ func (v *view) filteredTypes(set *layerSet, others []endpoint.ExtraParam) (some 
 		}
 		all = append(all, listing.Filtered{Name: typ, Layer: typ, Schema: l.Info().Schema})
 	}
+	joined := map[string][]joinedColumns{}
+	v.filters.joined = joined
 	for i := range all {
 		of, typ, known := &all[i], all[i].Layer, true
 		for _, o := range others {
@@ -111,7 +122,7 @@ func (v *view) filteredTypes(set *layerSet, others []endpoint.ExtraParam) (some 
 				}
 				collection, property, joins := v.joinOf(name)
 				if known = known && joins; joins {
-					v.filters.joined = addJoin(v.filters.joined, collection, property)
+					joined[typ] = addJoin(joined[typ], collection, property)
 					at, _ := slices.BinarySearchFunc(of.Schema, name, func(f feature.Field, name string) int { return strings.Compare(f.Name, name) })
 					of.Schema = slices.Insert(slices.Clone(of.Schema), at, feature.Field{Name: name, Kind: property.Kind})
 				}
@@ -149,14 +160,14 @@ func (v *view) passing(ctx context.Context, b *tiles.Reader, typ string) (*tiles
 		return nil, nil
 	}
 	var joined []*tiles.Column
-	for _, j := range v.filters.joined {
+	for _, j := range v.filters.joined[typ] {
 		columns, err := v.joinColumns(ctx, b, typ, j)
 		if err != nil {
 			return nil, err
 		}
 		joined = append(joined, columns...)
 	}
-	ids, live := v.joinedFrom(v.filters.joined, nil)
+	ids, live := v.joinedFrom(v.filters.joined[typ], nil)
 	from := max(stateOfJoins(ids), 1)
 	if live {
 		from = 0

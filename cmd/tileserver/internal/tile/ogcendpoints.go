@@ -96,7 +96,7 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			Handle: s.getTilesets(k), Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": Tilesets{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
-			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
+			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "search-too-wide", "dataset-missing"},
 		},
 		{
 			Path: path + "/{tileMatrixSetId}",
@@ -106,7 +106,7 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			Handle: s.getTileset(k), Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": Tileset{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
-			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "dataset-missing"},
+			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "search-too-wide", "dataset-missing"},
 		},
 		tile,
 	}

@@ -167,18 +167,14 @@ func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *laye
 	return dst, err
 }
 
-// paintOf returns the colours for the renderer; nil for what a style draws without them, such as seas.
+// paintOf returns the colours for the renderer; nil for none.
 func (of *colored) paintOf(v *view, set *layerSet) *raster.Paint {
 	if of == nil {
 		return nil
 	}
 	paint := &raster.Paint{Layer: of.layer, Attribute: of.property, Colors: of.colors(), Class: of.classOf}
-	if slices.Contains(set.types, of.layer) {
-		if slices.ContainsFunc(v.Boundaries.Types(), func(t tiles.TypeMeta) bool { return t.Name == of.layer && t.IsLines }) {
-			paint.Layer += "_line"
-		} else if newPalette(theme.Themes[0], set).fill(of.layer) == nil {
-			return nil
-		}
+	if slices.Contains(set.types, of.layer) && v.isOfLines(of.layer) {
+		paint.Layer += "_line"
 	}
 	return paint
 }

@@ -62,7 +62,7 @@ var _ = added.Add(func(s *Handlers) endpoint.Endpoint {
 		TakesFilters: true,
 		Handle:       s.getStatic, Cost: endpoint.Heavy,
 		Answers: endpoint.Content{"image/png": nil}, CachePolicy: endpoint.CacheTagged,
-		Problems: []string{"bad-parameter", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
+		Problems: []string{"bad-parameter", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "search-too-wide", "dataset-missing"},
 		Example:  endpoint.Example{Request: "/static/country.png?center=47.37,8.54&zoom=5&size=300x200&pin=47.37,8.54"},
 	}
 })
@@ -119,7 +119,7 @@ func (s *Handlers) getStatic(c echo.Context, q *endpoint.Params) error {
 			if err != nil {
 				return err
 			}
-			draw.Draw(picture, image.Rectangle{at, at.Add(tile.Bounds().Size())}, tile, image.Point{}, draw.Src)
+			draw.Draw(picture, image.Rectangle{at, at.Add(tile.Bounds().Size())}, tile, image.Point{}, draw.Over)
 		}
 		m.drawPins(picture, colors)
 		if painted != nil && legend {

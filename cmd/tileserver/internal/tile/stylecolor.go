@@ -28,10 +28,12 @@ var (
 	classesParam = endpoint.Text("classes", 256,
 		"How numbers are divided: `quantile`, `jenks`, `equal` or `log`, also with the number of classes, such as `jenks:7`; "+
 			"`unique` for a colour for each value; or the least numbers of all classes but the first, such as `0,10,100`. Left "+
-			"out, numbers are divided into 5 quantiles, and texts and booleans have a colour for each of the 12 most frequent.").WithExample("unique")
+			"out, numbers are divided into 5 quantiles, and texts and booleans have a colour for each of the 12 most frequent. "+
+			"Without `color` it is ignored: a filter by a property of this name is `p.classes=`.").WithExample("unique")
 	schemeParam = endpoint.Word("scheme",
 		"Colours of the classes: sequential from `blue` to `heat`, diverging ones, and `many` for values without an order. On "+
-			"the dark theme the greatest numbers are the lightest.", choropleth.Schemes...).WithExample("many")
+			"the dark theme the greatest numbers are the lightest. Without `color` it is ignored: a filter by a property of this name is "+
+			"`p.scheme=`.", choropleth.Schemes...).WithExample("many")
 )
 
 // coloring is the wish to colour a layer by a property. The zero coloring is none.
@@ -225,7 +227,7 @@ func (s *Handlers) classes(ctx context.Context, v *view, set *layerSet, of color
 	}
 	of.scheme = ""
 	if !slices.Contains(set.types, of.layer) && !slices.Contains(set.points, of.layer) {
-		return nil, noLayerToColor(set, of.layer)
+		return nil, noLayerToColor(v, set, of.layer)
 	}
 	build := func(ctx context.Context) (kept *keptClasses, err error) {
 		err = s.RunHeavy(ctx, !placed, func() error {
@@ -274,7 +276,7 @@ func (v *view) colorFrom(c coloring) (state uint64, live bool) {
 			live = true
 		}
 	}
-	joins := v.filters.joined
+	joins := v.filters.joins()
 	if collection, _, ok := v.joinOf(c.property); ok {
 		joins = append(slices.Clip(joins), joinedColumns{collection: collection})
 	}
@@ -285,6 +287,9 @@ func (v *view) colorFrom(c coloring) (state uint64, live bool) {
 // valuesOf returns the values of a property of a layer of the set.
 func (s *Handlers) valuesOf(ctx context.Context, v *view, set *layerSet, layer, property string) (*choropleth.Values, error) {
 	if slices.Contains(set.types, layer) {
+		if !v.isColorable(set, layer) {
+			return nil, noLayerToColor(v, set, layer)
+		}
 		b, err := v.Boundaries.ReaderOf(layer)
 		if err != nil {
 			return nil, err
@@ -310,14 +315,35 @@ func (s *Handlers) valuesOf(ctx context.Context, v *view, set *layerSet, layer, 
 	}
 	i := slices.IndexFunc(v.points, func(p *ask.Layer) bool { return p.LayerInfo.Name == layer })
 	if i < 0 || v.points[i].LayerInfo.Drawing != nil {
-		return nil, noLayerToColor(set, layer)
+		return nil, noLayerToColor(v, set, layer)
 	}
 	return valuesOfPoints(ctx, v.points[i], v.filters.of[layer], property)
 }
 
-func noLayerToColor(set *layerSet, layer string) error {
-	return endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "There is no layer "+endpoint.Printable(layer)+
-		" to colour among the layers of the style: "+someNames(slices.Concat(set.types, set.points)))
+// noLayerToColor refuses a layer that is not there, or that has a look of its own.
+func noLayerToColor(v *view, set *layerSet, layer string) error {
+	var names []string
+	for _, typ := range set.types {
+		if v.isColorable(set, typ) {
+			names = append(names, typ)
+		}
+	}
+	for _, p := range v.points {
+		if p.LayerInfo.Drawing == nil {
+			names = append(names, p.LayerInfo.Name)
+		}
+	}
+	return endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, endpoint.Printable(layer)+
+		" is no layer to colour among those of the address: "+someNames(names))
+}
+
+// isColorable reports whether maps draw a type as areas or lines, and not by names alone as seas.
+func (v *view) isColorable(set *layerSet, typ string) bool {
+	return v.isOfLines(typ) || newPalette(theme.Themes[0], set).fill(typ) != nil
+}
+
+func (v *view) isOfLines(typ string) bool {
+	return slices.ContainsFunc(v.Boundaries.Types(), func(t tiles.TypeMeta) bool { return t.Name == typ && t.IsLines })
 }
 
 // mapColor is the attribute of tiles that tells neighbours apart.

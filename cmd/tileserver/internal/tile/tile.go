@@ -111,7 +111,7 @@ func (s *Handlers) empty(f web.Format, how manner) int {
 func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
 	from, joinsLive := v.joinedFrom(v.joined, from)
-	from, filtersLive := v.joinedFrom(v.filters.joined, from)
+	from, filtersLive := v.joinedFrom(v.filters.joins(), from)
 	live = live || joinsLive || filtersLive
 	if v.naming.Lang != "" && len(set.selectors) > 0 {
 		from = append(from, v.Names.ID)
@@ -265,7 +265,7 @@ func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *lay
 	f := asked.form
 	kept, live := v.divide(set)
 	ids, joinsLive := v.joinedFrom(v.joined, nil)
-	if _, filtersLive := v.joinedFrom(v.filters.joined, ids); filtersLive || f.IsPicture() || kept.canonical == "" || joinsLive {
+	if _, filtersLive := v.joinedFrom(v.filters.joins(), ids); filtersLive || f.IsPicture() || kept.canonical == "" || joinsLive {
 		return s.appendTile(ctx, dst, v, set, t, asked)
 	}
 	key, _, _ := s.keyOf(v, kept, t, f, nil)

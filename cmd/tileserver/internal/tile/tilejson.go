@@ -189,7 +189,7 @@ func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash,
 	}
 	from = ids[1+v.singles]
 	joined, joinsLive := v.joinedFrom(v.joined, nil)
-	joined, filtersLive := v.joinedFrom(v.filters.joined, joined)
+	joined, filtersLive := v.joinedFrom(v.filters.joins(), joined)
 	live = live || joinsLive || filtersLive
 	for _, id := range joined {
 		h = h.Number(id)
@@ -247,7 +247,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 				doc.VectorLayers = append(doc.VectorLayers, l)
 			}
 		}
-		for _, j := range slices.Concat(v.joined, v.filters.joined) {
+		for _, j := range slices.Concat(v.joined, v.filters.joins()) {
 			if c, err := v.TiledCollection(j.collection); err == nil {
 				if text, _ := credit.HTMLAndText(c.Info().Attribution); text != "" && !slices.Contains(credits, text) {
 					credits = append(credits, text)
