@@ -181,6 +181,7 @@ func TestFilteredRegions(t *testing.T) {
 		{"turnover=3,4.50", func(i int) bool { return i == 2 || i == 3 }},
 		{"-turnover=", func(i int) bool { return i%5 == 0 }},
 		{"id=d3,D4", func(i int) bool { return i == 3 || i == 4 }},
+		{"district.id=d3,D4", func(i int) bool { return i == 3 || i == 4 }}, // of this layer alone
 		{"a%2Cb=red&turnover.lte=20", func(i int) bool { return i%3 == 0 && i%5 > 0 && i < 14 }},
 	} {
 		want := map[string]bool{}
