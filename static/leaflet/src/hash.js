@@ -122,8 +122,8 @@ export const filtersOf = values => [...values].slice(0, 200)
 /** Those of one collection, a type of the layer switch. */
 export const filtersFor = (type, filters) => filters.filter(([name]) => name.startsWith(`${type}.`))
 
-/** Whether an area, [[lon, lat]], is short enough for an address. */
-export const isShort = polygon => String(polygon).length <= 1500
+/** Whether an area, [[lon, lat]], is short enough for an address: every one that can be drawn is. */
+export const isShort = polygon => String(polygon).length <= 5000
 
 /** The corners that a list lon,lat,… names, or null where they are no area. Those across 180° have longitudes beyond it. */
 export function polygonOf(text = '') {

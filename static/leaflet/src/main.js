@@ -59,6 +59,7 @@ let answers = null
 let names = null
 let colours = null
 let chosen = null // the name that was chosen by key
+const tip = tooltip({ className: 'tip', opacity: 1, offset: [14, 0] }) // the value of the region beneath a mouse
 const card = createCard(element('card'), {
   announce,
   onClose(focused) {
@@ -116,7 +117,10 @@ async function start() {
   const showColours = addColours([...types, ...collections], drawn, layers, filters)
 
   answers = createAnswers({
-    card, view, types, permalink, select: selection => regions?.select(selection), offer: regions => points?.crossings.offer(regions), showType: layers.turnOn, announce, colours, rows: () => switches, toggled: on => toolbar?.press('area', on),
+    card, view, types, permalink, select: selection => regions?.select(selection), offer: regions => points?.crossings.offer(regions), showType: layers.turnOn, announce, colours, rows: () => switches, toggled: on => {
+      tip.remove()
+      toolbar?.press('area', on)
+    },
   })
   ask(points)
   const help = createHelp(element('help'), has.status)
@@ -129,6 +133,7 @@ async function start() {
     layers.show()
     filters.show(state.filters)
     showGraticule()
+    tip.remove()
     underlay.update()
     regions?.setLines(underlay.shown())
     regions?.refresh()
@@ -198,6 +203,7 @@ function addLayerSwitch(switches, usual, { points, inspector, underlay, filters 
     }
     else regions.refresh()
     colours?.refresh()
+    tip.remove()
     inspector.refresh()
     const on = typesOn(switches)
     permalink.set({ layers: String(on) === String(usual) ? null : on })
@@ -215,6 +221,7 @@ function addLayerSwitch(switches, usual, { points, inspector, underlay, filters 
 function addColours(rows, drawn, layers, filters) {
   const picker = createColourPicker(element('layers').querySelector('fieldset'), rows, async choice => {
     permalink.set({ colours: choice })
+    tip.remove()
     await show(choice)
     if (!card.root.hidden && permalink.state.select) answers.open(permalink.state.select)
   })
@@ -280,6 +287,7 @@ let toolbar = null
 function addInspector(hasPlaces, points) {
   return createInspector(map, element('tile'), {
     announce,
+    busy: () => answers?.area.drawing,
     requests: tile => tileRequests(tile, { regions, places: hasPlaces && PLACES.on, points: points?.layer }),
     toggled(on) {
       toolbar?.press('grid', on)
@@ -365,10 +373,8 @@ function ask(points) {
     clearTimeout(resting)
   }
   const point = region => regions?.select(undefined, region)
-  // The value of the region beneath a mouse; fingers rest on nothing.
-  const tip = tooltip({ className: 'tip', opacity: 1, offset: [14, 0] })
   let mouse = false
-  map.getContainer().addEventListener('pointermove', ({ pointerType }) => { mouse = pointerType === 'mouse' }, true)
+  for (const what of ['pointermove', 'pointerdown']) map.getContainer().addEventListener(what, ({ pointerType }) => { mouse = pointerType === 'mouse' }, true)
   map.on('mousemove', ({ latlng }) => {
     const name = map.dragging.moving() ? null : names.at(latlng)
     map.getContainer().classList.toggle('over-name', name !== null)
@@ -376,13 +382,13 @@ function ask(points) {
     chosen = null
     leave()
     const mine = turn
-    // What the mouse only crosses is not outlined.
-    if (regions && (!name || colours.ofRegions)) resting = setTimeout(async () => {
+    // What the mouse only crosses is not outlined; fingers rest on nothing.
+    if (regions && mouse && (!name || colours.ofRegions)) resting = setTimeout(async () => {
       const still = !map.dragging.moving() && !answers.area.drawing
       const region = still ? await regions.under(latlng, colours.ofRegions && colours.layer).catch(() => null) : null
       if (mine !== turn) return
       if (!names.aimed) point(region)
-      if (region && mouse && colours.ofRegions) tip.setLatLng(latlng).setContent(el('div', {}, ...colours.tip(region))).addTo(map)
+      if (region && colours.ofRegions && !answers.area.drawing) tip.setLatLng(latlng).setContent(el('div', {}, ...colours.tip(region))).addTo(map)
       else tip.remove()
     }, REST)
   })

@@ -35,13 +35,14 @@ test('sizes in words', () => {
 })
 
 test('filters in words, of whatever properties are called', () => {
-  const row = { type: 'points:shops', label: 'Shops', columns: [{ property: 'price', kind: 'number' }, { property: 'a.lt', kind: 'text' }, { property: 'vegan', kind: 'boolean' }] }
+  const row = { type: 'points:shops', label: 'Shops', columns: [{ property: 'price', kind: 'number' }, { property: 'a.lt', kind: 'text' }, { property: 'vegan', kind: 'boolean' }, { property: 'opened', kind: 'time' }] }
   for (const [name, value, property, words] of [
     ['category', 'cafe', 'category', 'Shops · Category: cafe'], ['price.gte', '5', 'price', 'Shops · Price: From 5'], ['price.lt', '5', 'price', 'Shops · Price < 5'],
-    ['p.a.lt', 'x\\,y', 'a.lt', 'Shops · A.lt: x,y'], ['-category', '', 'category', 'Shops · Category: No value'], ['vegan', 'true', 'vegan', 'Shops · Vegan: yes'],
-    ['opened.lte', '2020-12-31T23:59:59Z', 'opened', 'Shops · Opened: To 2020-12-31'], ['<b>', '\u202e<i>', '<b>', 'Shops · <b>: <i>'],
+    ['p.a.lt', 'x\\,y', 'a.lt', 'Shops · A.lt: x,y'], ['-category', '', 'category', 'Shops · Category != yes'], ['vegan', 'true', 'vegan', 'Shops · Vegan: yes'],
+    ['lacks', 'a\\,b,category', 'a,b|category', 'Shops · A,b, Category: No value'], ['has', 'category', 'category', 'Shops · Category: Has a value'],
+    ['opened.lt', '2021-99-99', 'opened', 'Shops · Opened < 2021-99-99'], ['opened.lt', '2021-01-01', 'opened', 'Shops · Opened: To 2020-12-31'], ['opened.lte', '2020-12-31', 'opened', 'Shops · Opened: To 2020-12-31'], ['<b>', '\u202e<i>', '<b>', 'Shops · <b>: <i>'],
   ]) {
-    assert.equal(partsOf(row, `points:shops.${name}`).property, property, name)
+    assert.equal(partsOf(row, [`points:shops.${name}`, value]).properties.join('|'), property, name)
     assert.equal(filterWords(row, [`points:shops.${name}`, value]), words)
   }
   const filters = [['points:shops.a', '1'], ['points:shops-b.a', '2'], ['points:shops.-b', '']]

@@ -36,6 +36,8 @@ test('what a permalink should not hold counts as not there', () => {
   assert.equal(parseState(`#5/45/12/${Array.from({ length: 40 }, (_, i) => `points:a.p${i}=1`).join('&')}`).filters.length, 16)
   const long = Array.from({ length: 200 }, (_, i) => [i / 7, i / 11])
   assert.equal(formatState({ ...NOTHING_OPEN, polygon: long }), '', 'a long area is in no address')
+  const drawn = Array.from({ length: 200 }, (_, i) => [-170.123456 - i / 100, -80.654321 + i / 10].map(value => Number(value.toFixed(6))))
+  assert.deepEqual(parseState(`#5/45/12/${formatState({ ...NOTHING_OPEN, polygon: drawn })}`).polygon, drawn, 'as many corners as can be drawn')
   assert.deepEqual(parseState(''), NOTHING_OPEN)
   assert.deepEqual(parseState('#5/45/12/color=a.b&classes=%3Cb%3E&scheme=A').colours, { layer: 'a', property: 'b', classes: '', scheme: '' })
   assert.deepEqual(parseState('#5/45/12/tiles=1&tiles=0').tiles, true)

@@ -3,6 +3,7 @@ import { areaOf, inArea, isPosition, queryOf } from '../server/api.js'
 import { failure, note, ringing, skeleton } from './card.js'
 import { copyButton } from './copy.js'
 import { el, fill } from '../dom.js'
+import { conditionWords } from './filters.js'
 import { createDrawing } from '../map/drawing.js'
 import { sizeOf } from '../engine/landsize.js'
 import { isShort, regionOf } from '../hash.js'
@@ -31,8 +32,10 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
     toggled,
     changed(count) {
       corners.textContent = count > 0 ? t('{count} corners', { count }) : ''
+      const focused = [close, back].find(one => one === document.activeElement)
       close.disabled = count < 3
       back.disabled = count === 0
+      if (focused?.disabled) map.getContainer().focus() // rather than nothing
       if (count > 0) announce(corners.textContent)
     },
     done(polygon) {
@@ -55,7 +58,7 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
       signal()
       pin(null)
       select(null)
-      permalink.set({ select: null })
+      permalink.set({ select: null }, { step: true })
       card.show({ kicker: t('Draw an area'), title: t('Set its corners'), chips: [close, back, corners] },
         note(t('Click or tap the corners one after the other. The first corner or a double click closes the area.'),
           !matchMedia('(hover: none)').matches && t('By keyboard: the arrows move the map, the space bar sets a corner at the crosshair, Enter closes, Backspace takes a corner back, Esc ends.')))
@@ -72,7 +75,7 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
     closed() {
       const { polygon } = permalink.state
       if (polygon && !open) return true
-      permalink.set({ polygon: null })
+      permalink.set({ select: null, polygon: null }, { step: true }) // Back brings it back
       drawing.show(null)
       return false
     },
@@ -84,7 +87,7 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
 
     /** Shows the area of the address, and what is in it. */
     show() {
-      const question = { signal: signal(), announce, mark, chosen }
+      const question = { signal: signal(), announce, mark, chosen, first: [] }
       const { polygon } = permalink.state
       open = true
       pin(null)
@@ -98,6 +101,9 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
           copyButton('GeoJSON', () => JSON.stringify(areaOf(polygon)), announce), button(t('Remove'), () => card.close()),
         ],
       }, ...sections().map(one => section(one, polygon, question)))
+      Promise.all(question.first).then(counts => {
+        if (!question.signal.aborted && counts.some(Boolean)) announce(counts.filter(Boolean).join('; '))
+      })
     },
 
     /** Asks again, after a layer or a filter was changed. */
@@ -106,13 +112,14 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
     },
   }
 
-  // What can be asked: { label, path, name, key: of a list, kinds, sums: to choose among, filter, listed: parameters of all and of lists,
+  // What can be asked: { label, path, name, key: of a list, kinds, sums: to choose among, filter, listed: parameters of all and of lists, passing: filter in words,
   // row: an entry of a list as { name, kind, spot, choose } }.
   function sections() {
     const shown = rows().filter(({ on }) => on)
     const types = areas(shown).filter(({ role }) => ['land', 'overlay', 'water'].includes(role)).map(({ type, label }) => [type, label])
     const collections = shown.filter(({ role }) => role === 'points').map(layer => ({
       label: layer.label, path: `points/${layer.name}`, name: layer.name, key: 'points', filter: layer.filter, listed: [],
+      passing: layer.filter.map(one => conditionWords(layer, one)),
       kinds: [...layer.columns.map(({ property, kind }) => [`p.${property}`, title(property), kind]), ...types],
       sums: layer.columns.filter(({ kind }) => kind === 'number').map(({ property }) => property),
       row: ({ id, lat, lon, properties = {} }) => ({
@@ -135,10 +142,10 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
   return api
 }
 
-function section({ label, path, name, key, filter, listed, kinds, sums, row }, polygon, { signal, announce, mark, chosen }) {
+function section({ label, path, name, key, filter, listed, passing = [], kinds, sums, row }, polygon, { signal, announce, mark, chosen, first }) {
   const now = chosen.get(path) ?? {}
   const choice = (words, list, now) => el('select', {
-    'aria-label': `${label}: ${words}`, hidden: list.length === 0, onchange: () => count(),
+    'aria-label': `${label}: ${words}`, hidden: list.length === 0, onchange: async () => announce(await count()),
   }, el('option', { value: '' }, words), ...list.map(([value, words]) => el('option', { value, selected: value === now }, words)))
   const by = choice(t('Count by…'), kinds, now.by)
   const sum = choice(t('Sum of…'), sums.map(one => [one, title(one)]), now.sum)
@@ -150,17 +157,22 @@ function section({ label, path, name, key, filter, listed, kinds, sums, row }, p
   const entry = ({ name, kind, spot, choose }) => el('li', {}, el('button', { type: 'button', onclick: choose, ...spot && ringing(mark, spot) },
     el('bdi', { class: 'place-name' }, name), kind && el('span', { class: 'place-kind' }, kind)))
 
-  // A list of GeoJSON is a page; whoever has more gets a feature a line.
+  // A list of GeoJSON is a page; whoever has more gets a feature a line. Regions come in pages in every form.
   const files = el('p', { class: 'chips' })
+  const cut = el('p', { class: 'quiet', hidden: true }, t('The files have the first {count}.', { count: PAGE }))
+  const page = key === 'regions' ? PAGE : undefined
   const file = (form, words, limit) => el('a', {
     class: 'chip', download: `${name}.${form}`,
     href: `${path}/within?${queryOf([['polygon', String(polygon)], ['format', form], ['limit', limit], ...filter])}`,
   }, words)
 
   const root = el('section', { class: 'in-area' },
-    el('div', { class: 'list-head' }, el('h3', {}, label), amount), el('p', { class: 'chips' }, by, sum), table, list, foot, files)
+    el('div', { class: 'list-head' }, el('h3', {}, label), amount),
+    passing.length > 0 && el('p', { class: 'quiet' }, el('bdi', {}, passing.join('; '))),
+    el('p', { class: 'chips' }, by, sum), table, list, foot, files, cut)
 
   let turn = 0
+  // Resolves to the answer in words, or '' where there is none.
   async function count() {
     const mine = ++turn
     chosen.set(path, { by: by.value, sum: sum.value })
@@ -168,14 +180,17 @@ function section({ label, path, name, key, filter, listed, kinds, sums, row }, p
     try {
       const query = [['by', by.value], ['sum', sum.value], ['limit', kind && GROUPS]]
       const answer = await ask('count', query, ({ count, groups = [] }) => Number.isFinite(count) && Array.isArray(groups))
-      if (mine !== turn) return
+      if (mine !== turn) return ''
       amount.textContent = number.format(answer.count)
       root.classList.toggle('empty', answer.count === 0)
-      const features = answer.count > PAGE ? file('ndjson', 'GeoJSON (ndjson)') : file('geojson', 'GeoJSON', PAGE)
-      if (isShort(polygon)) fill(files, file('csv', 'CSV'), features)
+      const features = answer.count > PAGE ? file('ndjson', 'GeoJSON (ndjson)', page) : file('geojson', 'GeoJSON', PAGE)
+      if (isShort(polygon)) fill(files, file('csv', 'CSV', page), features)
+      cut.hidden = !page || answer.count <= page || files.children.length === 0
       fill(table, tableOf(answer, label, kind, sum.value))
+      return `${label}: ${amount.textContent}`
     } catch (error) {
       if (mine === turn && !signal.aborted) fill(table, failure(error, count, label))
+      return ''
     }
   }
 
@@ -194,7 +209,7 @@ function section({ label, path, name, key, filter, listed, kinds, sums, row }, p
       if (!signal.aborted) fill(foot, error.status !== 400 && failure(error, () => load(cursor, limit), label)) // the count tells of that
     }
   }
-  count()
+  first.push(count())
   load('', FIRST)
   return root
 }

@@ -10,29 +10,43 @@ import { number, t } from '../words/words.js'
 const MOST = 50 // values to choose among, the most frequent
 const FUNNEL = 'M4 5h16l-6.2 7.4V19l-3.6-2v-4.6z'
 const CROSS = 'M6 6l12 12M18 6L6 18'
-const signs = { ne: ' != ', lt: ' < ', lte: `: ${t('To')} `, gt: ' > ', gte: `: ${t('From')} ` }
-const LAST = 'T23:59:59Z' // of a day
+const signs = { '-': ' != ', ne: ' != ', lt: ' < ', gt: ' > ' }
+const ISO_DAY = /^\d{4}-\d\d-\d\d$/
+const isDay = text => ISO_DAY.test(text) && Number.isFinite(Date.parse(text))
+const dayAfter = (day, days = 1) => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10)
 
-/** The property that a filter of a collection's row is for, and its operator: "-" for no value, '' for some of its values. */
-export function partsOf(row, name) {
+/** The properties that a filter of a collection's row is for, several only of "has" and "lacks", and its operator: "-" for not true, '' for some of its values. */
+export function partsOf(row, [name, value]) {
   const own = name.slice(row.type.length + 1)
-  if (own.startsWith('-')) return { property: own.slice(1), operator: '-' }
+  if (own === 'has' || own === 'lacks') return { properties: valuesOf(value), operator: own }
+  if (own.startsWith('-')) return { properties: [own.slice(1)], operator: '-' }
   const whole = own.replace(/^p\./, '')
   const [, property, operator] = /^(.+)\.(ne|lte?|gte?|prefix)$/su.exec(whole) ?? []
-  return property && !row.columns.some(column => column.property === whole) ? { property, operator } : { property: whole, operator: '' }
+  return property && !row.columns.some(column => column.property === whole) ? { properties: [property], operator } : { properties: [whole], operator: '' }
 }
 
 const nameOf = (row, property, operator = '') =>
   `${row.type}.${/\.|^-|^(has|lacks)$/.test(property) ? 'p.' : ''}${property}${operator && `.${operator}`}`
 const escaped = value => String(value).replace(/[\\,]/g, '\\$&')
+const plain = value => value.replace(/\\(.)/gs, '$1')
+const valuesOf = list => (list.match(/(?:\\.|[^\\,])+/gs) ?? []).map(plain)
 
 /** A filter in words: "Shops · Price: From 5". */
-export function filterWords(row, [name, value]) {
-  const { property, operator } = partsOf(row, name)
-  const kind = operator === '' && row.columns.find(column => column.property === property)?.kind
-  const plain = displayText(value.replace(/\\(.)/g, '$1').replace(LAST, ''), 60)
-  const what = operator === '-' ? t('No value') : kind === 'boolean' ? valueText(value, kind) : plain
-  return `${row.label} · ${title(property)}${signs[operator] ?? ': '}${what}`
+export const filterWords = (row, filter) => `${row.label} · ${conditionWords(row, filter)}`
+
+/** The same where the collection is known: "Price: From 5". */
+export function conditionWords(row, [name, value]) {
+  const { properties, operator } = partsOf(row, [name, value])
+  const kind = row.columns.find(column => column.property === properties[0])?.kind
+  const what = displayText(plain(value), 60)
+  const before = words => `${properties.map(one => title(one)).join(', ')}${signs[operator] ?? ': '}${words}`
+  if (operator === 'has') return before(t('Has a value'))
+  if (operator === 'lacks') return before(t('No value'))
+  if (operator === '-') return before(t('yes'))
+  if (operator === 'gte') return before(t('From {value}', { value: what }))
+  if (operator === 'lte') return before(t('To {value}', { value: what }))
+  if (operator === 'lt' && kind === 'time' && isDay(value)) return `${title(properties[0])}: ${t('To {value}', { value: dayAfter(value, -1) })}`
+  return before(operator === '' && kind === 'boolean' ? valueText(value, kind) : what)
 }
 
 /**
@@ -70,17 +84,32 @@ export function createFilters(rows, { changed, away }) {
     if (!rows.includes(row) || row.columns.length === 0) return []
     const values = el('div', { class: 'filter-values' })
     let turn = 0
-    const of = property => row.filter.filter(([name]) => partsOf(row, name).property === property)
-    const others = list => list.filter(one => !of(column().property).includes(one))
+    let inStep = null // brings the inputs of a range in step with the filters
+    // Filters of a property, without the other properties of a list; and a list of filters without those.
+    const of = property => row.filter.flatMap(one => {
+      const { properties, operator } = partsOf(row, one)
+      if (!properties.includes(property)) return []
+      return operator === 'has' || operator === 'lacks' ? [[one[0], escaped(property)]] : [one]
+    })
+    const others = list => list.flatMap(one => {
+      const { properties } = row.filter.includes(one) ? partsOf(row, one) : { properties: [] }
+      if (!properties.includes(column().property)) return [one]
+      const rest = properties.filter(property => property !== column().property)
+      return rest.length > 0 ? [[one[0], rest.map(escaped).join(',')]] : []
+    })
     const ask = query => inArea(`points/${row.name}/count`, null, [...query, ...others(row.filter)], () => true)
-    const put = pairs => change([...others(filters), ...pairs])
+    // An address has a name once: what is lacking is one list.
+    const put = pairs => change(pairs.reduce((list, [name, value]) => {
+      const same = list.find(one => one[0] === name)
+      return [...list.filter(one => one !== same), [name, same ? `${same[1]},${value}` : value]]
+    }, others(filters)))
 
     // The values of a property, the most frequent first, among the points that pass the other filters.
     async function choice({ property, kind }) {
       const { groups = [], others: more } = await ask([['by', `p.${property}`], ['limit', MOST]])
       const list = groups.map(({ group, count }) => {
         const value = group?.[property] ?? null
-        const filter = value === null ? [`${row.type}.-${property}`, ''] : [nameOf(row, property), escaped(value)]
+        const filter = value === null ? [`${row.type}.lacks`, escaped(property)] : [nameOf(row, property), escaped(value)]
         return { filter, words: `${valueText(value, kind)} (${number.format(count)})` }
       })
       const now = of(property).map(String)
@@ -88,37 +117,48 @@ export function createFilters(rows, { changed, away }) {
         el('option', { value: '' }, t('Every value')),
         ...list.map(({ filter, words }, i) => el('option', { value: i, selected: now.includes(String(filter)) }, words)),
         more && el('option', { disabled: true }, t('{count} more values', { count: more.groups })))
-      return [select]
+      return { nodes: [select] }
     }
 
-    // Numbers and times are chosen from … to.
+    // Numbers and times are chosen from … to, times by whole days. Its inputs stay as long as the property, so that both can be typed.
     async function range({ property, kind }) {
       const days = kind === 'time'
       const { min, max } = days ? {} : await ask([['min', `p.${property}`], ['max', `p.${property}`]])
-      const ends = [['gte', t('From'), min, ''], ['lte', t('To'), max, days ? LAST : '']].map(([operator, words, hint, rest]) => {
-        const name = nameOf(row, property, operator)
-        const [, now = ''] = of(property).find(one => one[0] === name) ?? []
-        const input = el('input', {
-          type: days ? 'date' : 'number', step: 'any', value: days ? now.slice(0, 10) : now, placeholder: String(hint?.[property] ?? ''),
-          'aria-label': words, onchange: () => put(ends.flatMap(({ name, input, rest }) => input.value ? [[name, input.value + rest]] : [])),
-        })
-        return { name, rest, input }
+      const same = value => value
+      const end = (operator, words, hint, write = same, read = same) => ({
+        name: nameOf(row, property, operator), write, read,
+        input: el('input', {
+          type: days ? 'date' : 'number', step: 'any', max: days && '9999-12-30', placeholder: String(hint?.[property] ?? ''), 'aria-label': words,
+          onchange: () => put(ends.flatMap(({ name, input, write }) =>
+            input.value && (!days || isDay(input.value)) ? [[name, write(input.value)]] : [])),
+        }),
       })
-      return [ends[0].input, el('span', {}, '–'), ends[1].input]
+      const ends = [end('gte', t('From'), min), days ? end('lt', t('To'), max, dayAfter, day => dayAfter(day, -1)) : end('lte', t('To'), max)]
+      const step = () => {
+        for (const { name, input, read } of ends) {
+          const [, now = ''] = of(property).find(one => one[0] === name) ?? []
+          const value = !days ? now : isDay(now.slice(0, 10)) ? read(now.slice(0, 10)) : ''
+          if (input.value !== value) input.value = value
+        }
+      }
+      step()
+      return { nodes: [ends[0].input, el('span', {}, '–'), ends[1].input], step }
     }
 
     const property = el('select', { 'aria-label': t('Property'), onchange: () => {
       fill(values)
+      inStep = null
       tell()
     } }, el('option', { value: '' }, t('Choose a property')),
       ...row.columns.map(({ property }, i) => el('option', { value: i }, title(property) || '?')))
     const column = () => row.columns[property.value]
     async function tell() {
       const mine = ++turn
-      const parts = column() ? await (['number', 'time'].includes(column().kind) ? range : choice)(column())
-        .catch(error => [el('p', { role: 'alert' }, sentence(error))]) : []
+      const { nodes, step = null } = column() ? await (['number', 'time'].includes(column().kind) ? range : choice)(column())
+        .catch(error => ({ nodes: [el('p', { role: 'alert' }, sentence(error))] })) : { nodes: [] }
       if (mine !== turn) return
-      fill(values, ...parts)
+      inStep = step
+      fill(values, ...nodes)
       body.scrollIntoView({ block: 'nearest' })
     }
     const body = el('div', { class: 'filter-form', hidden: true }, property, values)
@@ -133,7 +173,8 @@ export function createFilters(rows, { changed, away }) {
     }, icon(FUNNEL, 18))
     const step = () => {
       button.classList.toggle('filtered', row.filter.length > 0)
-      if (column() && !values.contains(document.activeElement)) tell()
+      if (inStep) inStep()
+      else if (column() && !values.contains(document.activeElement)) tell()
     }
     step()
     forms.push(step)

@@ -50,9 +50,9 @@ const isSame = (a, b) => b !== null && a.z === b.z && a.x === b.x && a.y === b.y
 /**
  * The inspector of a map. It tells about the tile the reader points at, until a click or Enter pins one: then about that one, so
  * that the way to the panel's buttons may lead over others. root is the element of the panel that tells about one tile; requests(tile) are what the map asks the
- * server for a tile, [{ name, path }]; toggled(on) is called after it was switched.
+ * server for a tile, [{ name, path }]; toggled(on) is called after it was switched, and no tile is pinned while busy().
  */
-export function createInspector(map, root, { requests, toggled, announce }) {
+export function createInspector(map, root, { requests, toggled, announce, busy }) {
   let tile = null // the panel's
   let due = 0
   let failed = ''
@@ -101,7 +101,7 @@ export function createInspector(map, root, { requests, toggled, announce }) {
   }
   // A second time on the same tile lets go of it.
   function pinAt(at) {
-    if (root.hidden) return
+    if (root.hidden || busy()) return
     const next = tileAt(at)
     const again = pinned && isSame(next, tile)
     pin(again ? null : next)
@@ -138,7 +138,7 @@ export function createInspector(map, root, { requests, toggled, announce }) {
   map.on('zoomend', () => { if (pinned) pin(null) }) // it is no longer on the map
   map.on('click', ({ latlng }) => pinAt(latlng))
   map.getContainer().addEventListener('keydown', event => {
-    if (event.target === map.getContainer() && event.key === 'Enter') pinAt(map.getCenter())
+    if (event.target === map.getContainer() && event.key === 'Enter' && !event.defaultPrevented) pinAt(map.getCenter())
   })
   pin(null)
 
