@@ -374,7 +374,8 @@ function ask(points) {
   }
   const point = region => regions?.select(undefined, region)
   let mouse = false
-  for (const what of ['pointermove', 'pointerdown']) map.getContainer().addEventListener(what, ({ pointerType }) => { mouse = pointerType === 'mouse' }, true)
+  const pointed = ({ pointerType }) => { mouse = pointerType === 'mouse' }
+  for (const what of ['pointermove', 'pointerdown']) map.getContainer().addEventListener(what, pointed, true)
   map.on('mousemove', ({ latlng }) => {
     const name = map.dragging.moving() ? null : names.at(latlng)
     map.getContainer().classList.toggle('over-name', name !== null)
@@ -388,7 +389,8 @@ function ask(points) {
       const region = still ? await regions.under(latlng, colours.ofRegions && colours.layer).catch(() => null) : null
       if (mine !== turn) return
       if (!names.aimed) point(region)
-      if (region && colours.ofRegions && !answers.area.drawing) tip.setLatLng(latlng).setContent(el('div', {}, ...colours.tip(region))).addTo(map)
+      const tells = region && colours.ofRegions && !answers.area.drawing
+      if (tells) tip.setLatLng(latlng).setContent(el('div', {}, ...colours.tip(region))).addTo(map)
       else tip.remove()
     }, REST)
   })

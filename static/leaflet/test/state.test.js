@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { formatState, NOTHING_OPEN, parseHash, parseState } from '../src/hash.js'
+import { createPermalink } from '../src/permalink.js'
 
 test('what is open survives the permalink, beside the view', () => {
   for (const state of [
@@ -42,4 +43,25 @@ test('what a permalink should not hold counts as not there', () => {
   assert.deepEqual(parseState('#5/45/12/color=a.b&classes=%3Cb%3E&scheme=A').colours, { layer: 'a', property: 'b', classes: '', scheme: '' })
   assert.deepEqual(parseState('#5/45/12/tiles=1&tiles=0').tiles, true)
   assert.equal(parseState(`#1/2/3/layers=${'a,'.repeat(99)}`).layers.length, 32)
+})
+
+test('Back brings an area back that was closed in a step, wherever the map went since', () => {
+  const entries = ['#5/45/12/polygon=1,2,3,4,5,6']
+  let visit
+  Object.assign(globalThis, {
+    location: { get hash() { return entries.at(-1) } },
+    history: { state: null, pushState: (state, title, hash) => entries.push(hash), replaceState: (state, title, hash) => entries.splice(-1, 1, hash) },
+    addEventListener: (name, listener) => { visit = listener },
+  })
+  const permalink = createPermalink()
+  let shown = null
+  permalink.onVisit(({ polygon }) => { shown = polygon })
+  permalink.startsAt({ zoom: 5, lat: 45, lon: 12 })
+  permalink.set({ select: null, polygon: null }, { step: true })
+  permalink.moved({ zoom: 6, lat: 45, lon: 12 })
+  permalink.set({ select: null }, { step: true })
+  assert.deepEqual([permalink.state.polygon, entries.length], [null, 2], 'what changes nothing is no step')
+  entries.pop()
+  visit()
+  assert.deepEqual(shown, [[1, 2], [3, 4], [5, 6]])
 })

@@ -112,8 +112,8 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
     },
   }
 
-  // What can be asked: { label, path, name, key: of a list, kinds, sums: to choose among, filter, listed: parameters of all and of lists, passing: filter in words,
-  // row: an entry of a list as { name, kind, spot, choose } }.
+  // What can be asked: { label, path, name, key: of a list, kinds, sums: to choose among, filter, listed: parameters of all and of lists,
+  // passing: filter in words, row: an entry of a list as { name, kind, spot, choose } }.
   function sections() {
     const shown = rows().filter(({ on }) => on)
     const types = areas(shown).filter(({ role }) => ['land', 'overlay', 'water'].includes(role)).map(({ type, label }) => [type, label])
@@ -142,7 +142,8 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
   return api
 }
 
-function section({ label, path, name, key, filter, listed, passing = [], kinds, sums, row }, polygon, { signal, announce, mark, chosen, first }) {
+function section(question, polygon, { signal, announce, mark, chosen, first }) {
+  const { label, path, name, key, filter, listed, passing = [], kinds, sums, row } = question
   const now = chosen.get(path) ?? {}
   const choice = (words, list, now) => el('select', {
     'aria-label': `${label}: ${words}`, hidden: list.length === 0, onchange: async () => announce(await count()),
@@ -168,7 +169,7 @@ function section({ label, path, name, key, filter, listed, passing = [], kinds, 
 
   const root = el('section', { class: 'in-area' },
     el('div', { class: 'list-head' }, el('h3', {}, label), amount),
-    passing.length > 0 && el('p', { class: 'quiet' }, el('bdi', {}, passing.join('; '))),
+    passing.length > 0 && el('p', { class: 'quiet passing' }, el('bdi', {}, passing.join('; '))),
     el('p', { class: 'chips' }, by, sum), table, list, foot, files, cut)
 
   let turn = 0

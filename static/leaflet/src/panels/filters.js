@@ -15,14 +15,18 @@ const ISO_DAY = /^\d{4}-\d\d-\d\d$/
 const isDay = text => ISO_DAY.test(text) && Number.isFinite(Date.parse(text))
 const dayAfter = (day, days = 1) => new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10)
 
-/** The properties that a filter of a collection's row is for, several only of "has" and "lacks", and its operator: "-" for not true, '' for some of its values. */
+/**
+ * The properties that a filter of a collection's row is for, several only of "has" and "lacks", and its operator: "-" for not true, ''
+ * for some of its values.
+ */
 export function partsOf(row, [name, value]) {
   const own = name.slice(row.type.length + 1)
   if (own === 'has' || own === 'lacks') return { properties: valuesOf(value), operator: own }
   if (own.startsWith('-')) return { properties: [own.slice(1)], operator: '-' }
   const whole = own.replace(/^p\./, '')
   const [, property, operator] = /^(.+)\.(ne|lte?|gte?|prefix)$/su.exec(whole) ?? []
-  return property && !row.columns.some(column => column.property === whole) ? { properties: [property], operator } : { properties: [whole], operator: '' }
+  const ends = property && !row.columns.some(column => column.property === whole)
+  return ends ? { properties: [property], operator } : { properties: [whole], operator: '' }
 }
 
 const nameOf = (row, property, operator = '') =>
@@ -45,7 +49,9 @@ export function conditionWords(row, [name, value]) {
   if (operator === '-') return before(t('yes'))
   if (operator === 'gte') return before(t('From {value}', { value: what }))
   if (operator === 'lte') return before(t('To {value}', { value: what }))
-  if (operator === 'lt' && kind === 'time' && isDay(value)) return `${title(properties[0])}: ${t('To {value}', { value: dayAfter(value, -1) })}`
+  if (operator === 'lt' && kind === 'time' && isDay(value)) {
+    return `${title(properties[0])}: ${t('To {value}', { value: dayAfter(value, -1) })}`
+  }
   return before(operator === '' && kind === 'boolean' ? valueText(value, kind) : what)
 }
 
@@ -128,12 +134,14 @@ export function createFilters(rows, { changed, away }) {
       const end = (operator, words, hint, write = same, read = same) => ({
         name: nameOf(row, property, operator), write, read,
         input: el('input', {
-          type: days ? 'date' : 'number', step: 'any', max: days && '9999-12-30', placeholder: String(hint?.[property] ?? ''), 'aria-label': words,
+          type: days ? 'date' : 'number', step: 'any', max: days && '9999-12-30', placeholder: String(hint?.[property] ?? ''),
+          'aria-label': words,
           onchange: () => put(ends.flatMap(({ name, input, write }) =>
             input.value && (!days || isDay(input.value)) ? [[name, write(input.value)]] : [])),
         }),
       })
-      const ends = [end('gte', t('From'), min), days ? end('lt', t('To'), max, dayAfter, day => dayAfter(day, -1)) : end('lte', t('To'), max)]
+      const last = days ? end('lt', t('To'), max, dayAfter, day => dayAfter(day, -1)) : end('lte', t('To'), max)
+      const ends = [end('gte', t('From'), min), last]
       const step = () => {
         for (const { name, input, read } of ends) {
           const [, now = ''] = of(property).find(one => one[0] === name) ?? []
