@@ -33,6 +33,9 @@ type filters struct {
 
 // joins returns the collections of which regions have filtered properties.
 func (f *filters) joins() (all []joinedColumns) {
+	if len(f.joined) == 0 {
+		return nil
+	}
 	for _, typ := range slices.Sorted(maps.Keys(f.joined)) {
 		all = append(all, f.joined[typ]...)
 	}
