@@ -16,13 +16,19 @@ func main() {
 	}
 }
 
+// set sets an optional parameter, whose type has a name that the generator chose.
+func set[T ~float32 | ~float64](param **T, value T) { *param = &value }
+
 func ask(ctx context.Context, site string) error {
 	c, err := api.NewClientWithResponses(site)
 	if err != nil {
 		return err
 	}
 	limit := 3
-	nearby, err := c.GetPlacesNearbyWithResponse(ctx, &api.GetPlacesNearbyParams{Lat: 47.5, Lon: 6.5, Limit: &limit})
+	params := &api.GetPlacesNearbyParams{Limit: &limit}
+	set(&params.Lat, 47.5)
+	set(&params.Lon, 6.5)
+	nearby, err := c.GetPlacesNearbyWithResponse(ctx, params)
 	if err != nil {
 		return err
 	}

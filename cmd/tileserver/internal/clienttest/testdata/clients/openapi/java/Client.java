@@ -26,6 +26,6 @@ public class Client {
     }
 
     private static PlaceList near(PlacesApi places, String lat) throws ApiException {
-        return places.getPlacesNearby(new BigDecimal(lat), new BigDecimal("6.5"), null, 3, null, null, null, null, null, null, null, null, null);
+        return places.getPlacesNearby(new BigDecimal(lat), new BigDecimal("6.5"), null, null, 3, null, null, null, null, null, null, null, null, null);
     }
 }

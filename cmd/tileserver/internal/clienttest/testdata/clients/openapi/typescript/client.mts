@@ -1,6 +1,6 @@
 // A client whose types openapi-typescript made asks the server whose address is given.
 import createClient from "openapi-fetch";
-import type { paths } from "./api.js";
+import type { components, paths } from "./api.js";
 
 declare const process: { argv: string[] };
 
@@ -11,8 +11,8 @@ function check(ok: boolean, ...what: unknown[]): asserts ok {
 }
 
 const nearby = await api.GET("/places/nearby", { params: { query: { lat: 47.5, lon: 6.5, limit: 3 } } });
-const list = nearby.data; // in one of its forms: CSV is a text
-check(typeof list === "object" && "places" in list && list.places.length === 3, nearby);
+const list = nearby.data as components["schemas"]["PlaceList"]; // one of its forms: CSV is a text
+check(list.places.length === 3, nearby);
 
 const at = await api.GET("/at", { params: { query: { lat: 47.5, lon: 6.5 } } });
 const region = at.data?.regions?.[0];
