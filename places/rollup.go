@@ -16,8 +16,8 @@ const (
 	// rollupZoom is the deepest zoom with a row in place_rollup.
 	rollupZoom = MaxCountedZoom
 	// partZooms is the number of zooms from a tile down to its parts: a tile shows one place of
-	// each of its 4×4 parts, or two great ones, and in addition a metropolis near a greater place, and up
-	// to two capitals: New Delhi next to Delhi, Damascus next to Beirut.
+	// each of its 4×4 parts, or two great ones, and in addition a metropolis near a greater place (up to
+	// zoom 9), and up to two capitals: New Delhi next to Delhi, Damascus next to Beirut.
 	partZooms = 2
 	parts     = 1 << (2 * partZooms)
 	// deepest is the zoom of the quarters of the parts of the deepest tiles.

@@ -287,8 +287,8 @@ func (r *Reader) JoinColumns(ctx context.Context, typ string, l feature.Layer, p
 		}
 		of.fields = append(of.fields, f)
 	}
-	tooMany := feature.Faultf(feature.ErrTooMuchWork, "%s has more than %d points, from which regions cannot take properties: publish only those of the regions",
-		about.Name, MaxJoined)
+	tooMany := feature.Faultf(feature.ErrTooMuchWork, "%s has more than %d points, from which regions cannot take properties: "+
+		"publish only those of the regions", about.Name, MaxJoined)
 	if about.Count > MaxJoined {
 		return nil, tooMany
 	}

@@ -36,10 +36,9 @@ import (
 // border is cut at ±180°, it counts as ending there in the comparison with a line. Tiles draw
 // coinciding borders of one data set as one. Each data set is drawn separately, so a border that
 // two data sets have in common may differ by a metre, and the regions on its two sides may share
-// that metre. An area with parts that have a Contains, and neither a Border nor
-// Reaches, gives errors.ErrUnsupported. Of lines and distances the comparison is exact to two millimetres, and neighbours that
-// only touch count.
-// Each page reads the rows of the type in the cells of the area again, and keeps the ids that it
+// that metre. What is on a line or within a distance is compared to two millimetres, and regions that
+// only touch it count. An area with parts that have a Contains, and neither a Border nor Reaches, gives
+// errors.ErrUnsupported. Each page reads the rows of the type in the cells of the area again, and keeps the ids that it
 // finds: at most one for each region of the type.
 //
 // The nearest of an area, and instants of the past, are not supported. A mark stays valid for a

@@ -38,8 +38,8 @@ func (exportTilesCmd) Help() string {
 	return `Writes the vector tiles of boundaries into one file for other programs. A PMTiles file is read by
 maps straight from any web server; equal tiles, such as the inside of a country, cost it nothing. An MBTiles
 file needs a row for each tile: leave its deepest zooms out where a small file matters. Points have the dots and
-clusters of the server's tiles, and equal bytes. A live collection is with the server alone: publish what it answers
-with format=parquet by ingest points first.
+clusters of the server's tiles, and equal bytes. A live collection is with the server alone: save its points with
+format=parquet, publish the file with ingest points, and export that.
 
 A .parquet file is GeoParquet 1.1 with the features themselves, of regions, places, airports, stations or
 points: a column for each property, the geometry, and the box around it, by which readers skip what lies
@@ -151,7 +151,8 @@ func tiledLayers(view *ask.View, names []string) (list []*ask.Layer, err error) 
 		l, err := view.Layer(name)
 		switch {
 		case ask.IsNoLayer(err):
-			return nil, noLayer(view, name, "A live one is with the server alone: publish what it answers with format=parquet by ingest points first")
+			return nil, noLayer(view, name, "A live one is with the server alone: save its points "+
+				"with format=parquet, publish the file with ingest points, and export that")
 		case err != nil:
 			return nil, err
 		}

@@ -184,7 +184,7 @@ func (l *layer) show(f *feature.Feature) {
 	taken := 0
 	for name, value := range f.Properties.All() {
 		switch name {
-		case "id", "cluster", "point_count", "point_count_abbreviated":
+		case "id", "cluster", "cluster_id", "point_count", "point_count_abbreviated":
 		case "name":
 			l.scalar("name", value)
 		default:

@@ -1,6 +1,11 @@
 package layertile
 
-import "testing"
+import (
+	"testing"
+
+	"quadrille/feature"
+	"quadrille/tiles/mvt"
+)
 
 func TestShortCount(t *testing.T) {
 	for n, want := range map[int64]string{
@@ -10,5 +15,36 @@ func TestShortCount(t *testing.T) {
 		if got := ShortCount(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)
 		}
+	}
+}
+
+// A property with the name of an attribute of clusters is not taken for one.
+func TestNamesOfOwnAttributes(t *testing.T) {
+	var l layer
+	l.Reset("shops")
+	text := func(name string) feature.Property {
+		return feature.Property{Name: name, Value: feature.TextValue([]byte("mine"))}
+	}
+	l.show(&feature.Feature{ID: "a", Properties: feature.PropertiesOf(
+		text("cluster"), text("cluster_id"), text("id"), text("kind"), text("point_count"), text("point_count_abbreviated"),
+	)})
+	var v mvt.LayerView
+	if _, ok, err := mvt.NextLayer(l.AppendTo(nil), &v); !ok || err != nil || v.Len() != 1 {
+		t.Fatal(ok, err, v.Len())
+	}
+	f, err := v.Feature(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	if err := v.EachTag(f, func(key, value []byte) bool {
+		text, _ := mvt.StringValue(value)
+		got[string(key)] = string(text)
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || got["id"] != "a" || got["kind"] != "mine" {
+		t.Errorf("attributes %v", got)
 	}
 }

@@ -91,7 +91,8 @@ func TestArchiveOfPoints(t *testing.T) {
 	for args, want := range map[string]string{
 		"points:shops,points:taxis x.pmtiles":                 "with the server alone",
 		"ward,points:shops x.pmtiles --max-zoom 14":           "0 to 13",
-		"points:shops x.pmtiles --fields nothing":             "nothing",
+		"points:shops x.pmtiles --fields nothing":             "choose among cluster",
+		"points:shops x.pmtiles --fields prise":               `did you mean "price"?`,
 		"points:shops x.pmtiles --generation 1":               "regions alone",
 		"points:shops x.parquet --fields price":               "--fields is for tiles",
 		"ward x.mbtiles --fields " + strings.Repeat("a,", 21): "too many",

@@ -28,6 +28,7 @@ import (
 	"quadrille/cmd/ingest/internal/export/mbtiles"
 	"quadrille/cmd/ingest/internal/export/pmtiles"
 	"quadrille/cmd/internal/catalogue"
+	"quadrille/cmd/internal/nearest"
 	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/layertile"
@@ -208,19 +209,28 @@ func (o *Options) checkFields(r *tiles.Reader) error {
 	if len(o.Fields) > tiles.MaxColumns {
 		return fmt.Errorf("%d properties are too many for tiles: choose at most %d", len(o.Fields), tiles.MaxColumns)
 	}
-	known := map[string]string{"id": "", "name": ""}
+	all := map[string]string{"id": "", "name": ""}
 	for _, t := range r.Types() {
 		if o.has(t.Name) {
-			maps.Copy(known, t.FieldsWith(o.columns(&t)))
+			maps.Copy(all, t.FieldsWith(nil))
+			for _, f := range t.ColumnFields() {
+				all[f.Name] = ""
+			}
 		}
 	}
 	for _, l := range o.Points {
-		maps.Copy(known, layertile.Describe(&l.LayerInfo, layertile.Options{}).Fields)
+		maps.Copy(all, layertile.Describe(&l.LayerInfo, layertile.Options{}).Fields)
 	}
+	known := slices.Sorted(maps.Keys(all))
 	for _, name := range o.Fields {
-		if _, ok := known[name]; !ok {
-			return fmt.Errorf("no layer has a property %.60q for tiles: choose among those that /layers of the server lists", name)
+		if _, ok := all[name]; ok {
+			continue
 		}
+		text := fmt.Sprintf("no layer has a property %.60q for tiles", name)
+		if meant, near := nearest.Name(name, known); near {
+			return fmt.Errorf("%s: did you mean %q?", text, meant)
+		}
+		return fmt.Errorf("%s: choose among %.300s", text, strings.Join(known, ", "))
 	}
 	return nil
 }
@@ -500,7 +510,10 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 	if err := r.Extent(ctx, o.Layers, &extent); err != nil {
 		return nil, err
 	}
-	version := m.Generation
+	var generations []string
+	if len(o.Layers) > 0 {
+		generations = append(generations, fmt.Sprint(m.Generation))
+	}
 	for _, l := range o.Points {
 		names = append(names, l.LayerInfo.Name)
 		about := layertile.Describe(&l.LayerInfo, o.tile())
@@ -508,10 +521,10 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 		credits = catalogue.AppendLayerCredits(credits, l)
 		extent.Add(l.Bounds())
 		if l.Manifest != nil {
-			version += l.Manifest.Generation
+			generations = append(generations, fmt.Sprint(l.Manifest.Generation))
 		}
 	}
-	d.Name, d.Version, d.Attribution = strings.Join(names, ","), fmt.Sprint(version), strings.Join(credits, " | ")
+	d.Name, d.Version, d.Attribution = strings.Join(names, ","), strings.Join(generations, "-"), strings.Join(credits, " | ")
 	d.bounds = extent.Bounds() // neither format can cross ±180°
 	lon, lat, zoom := extent.CenterAndZoom(float64(o.MinZoom), float64(o.MaxZoom))
 	if len(o.Layers) == 1 && len(o.Points) == 0 && o.Layers[0].ID != "" {

@@ -187,6 +187,10 @@ func TestStyleColours(t *testing.T) {
 			t.Errorf("%s: %+v", bad, p)
 		}
 	}
+	p := servertest.WantProblem(t, f.Get("/style.json?layers=district&color=country.x"), 400, "bad-parameter")
+	if !strings.HasSuffix(p.Detail, "use some of district.") {
+		t.Errorf("layers that are not in the address: %s", p.Detail)
+	}
 	one := f.Get("/style.json?layers=district&color=district.turnover").Header.Get("ETag")
 	if other := f.Get("/style.json?layers=district&color=district.turnover&classes=jenks").Header.Get("ETag"); one == other {
 		t.Errorf("two styles have the tag %s", one)

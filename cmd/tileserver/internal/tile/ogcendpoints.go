@@ -105,8 +105,10 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			Params:  []endpoint.Param{which, tileMatrixSetParam, fDocumentParam, endpoint.Names, filtersParam}, TakesFilters: true,
 			Handle: s.getTileset(k), Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": Tileset{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
-			Headers:  []string{"Content-Security-Policy"},
-			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "search-too-wide", "dataset-missing"},
+			Headers: []string{"Content-Security-Policy"},
+			Problems: []string{
+				"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "search-too-wide", "dataset-missing",
+			},
 		},
 		tile,
 	}

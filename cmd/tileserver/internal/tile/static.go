@@ -62,8 +62,10 @@ var _ = added.Add(func(s *Handlers) endpoint.Endpoint {
 		TakesFilters: true,
 		Handle:       s.getStatic, Cost: endpoint.Heavy,
 		Answers: endpoint.Content{"image/png": nil}, CachePolicy: endpoint.CacheTagged,
-		Problems: []string{"bad-parameter", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "search-too-wide", "dataset-missing"},
-		Example:  endpoint.Example{Request: "/static/country.png?center=47.37,8.54&zoom=5&size=300x200&pin=47.37,8.54"},
+		Problems: []string{
+			"bad-parameter", "unknown-format", "unknown-layer", "region-not-found", "tile-too-complex", "search-too-wide", "dataset-missing",
+		},
+		Example: endpoint.Example{Request: "/static/country.png?center=47.37,8.54&zoom=5&size=300x200&pin=47.37,8.54"},
 	}
 })
 

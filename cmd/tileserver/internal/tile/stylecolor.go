@@ -328,9 +328,9 @@ func noLayerToColor(v *view, set *layerSet, layer string) error {
 			names = append(names, typ)
 		}
 	}
-	for _, p := range v.points {
-		if p.LayerInfo.Drawing == nil {
-			names = append(names, p.LayerInfo.Name)
+	for _, name := range set.points {
+		if set.drawings[name] == nil {
+			names = append(names, name)
 		}
 	}
 	return endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, endpoint.Printable(layer)+

@@ -118,7 +118,8 @@ func (s *Handlers) failWMTS(c echo.Context, err error) error {
 	out := web.GetScratch()
 	defer out.Release()
 	text := bytes.NewBuffer(out.Body)
-	if err := wmtsTemplate.ExecuteTemplate(text, "exception", map[string]string{"Code": code, "Locator": problem.Parameter, "Text": problem.Detail}); err != nil {
+	report := map[string]string{"Code": code, "Locator": problem.Parameter, "Text": problem.Detail}
+	if err := wmtsTemplate.ExecuteTemplate(text, "exception", report); err != nil {
 		return err
 	}
 	out.Body = text.Bytes()
