@@ -77,6 +77,37 @@ func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, laye
 	return dst, nil
 }
 
+// AppendCap appends the vector layers T of what types have beyond the square of Web Mercator, in the
+// north or in the south, with the polygons' attributes of AppendMVT. Whatever extent the layers state,
+// 2²⁵ units are 360°: x is counted from −180°, y from the northern limit of the cap. Errors are those of
+// AppendMVT.
+func (r *Reader) AppendCap(ctx context.Context, dst []byte, south bool, layers []Selector) ([]byte, error) {
+	s := r.scratch.Get().(*scratch)
+	defer r.scratch.Put(s)
+	var err error
+	if s.types, err = r.selected(s.types[:0], layers); err != nil {
+		return dst, err
+	}
+	at := layout.NorthCap
+	if south {
+		at = layout.SouthCap
+	}
+	for _, rt := range s.types {
+		d := descend(ctx, s, rt, 0)
+		polygons, err := d.polar(at)
+		if err != nil {
+			return dst, err
+		}
+		if polygons == nil {
+			continue
+		}
+		if dst, err = (&cut{scratch: s, rt: rt, whole: true, wanted: wantedOf(layers, rt.Name)}).appendTo(dst, polygons); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
 // AppendLabels appends the layers T_label of a tile, as AppendMVT does, and no
 // others.
 func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector, names ...LabelNames) ([]byte, error) {
@@ -307,24 +338,10 @@ func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile, buffer int32, f
 		if err != nil || pts == nil {
 			return err
 		}
-		s.line = s.line[:0]
-		at := func(i int) grid.Point { return grid.Pt(pts[i].X<<scale-ox, pts[i].Y<<scale-oy) }
-		for i := 1; i < len(pts); i++ {
-			part, ok := grid.ClipEdge(grid.Edge{A: at(i - 1), B: at(i)}, b, 0)
-			if !ok {
-				continue
-			}
-			if n := len(s.line); n == 0 || s.line[n-1] != part.A {
-				if n > 0 {
-					fn(s.line)
-				}
-				s.line = append(s.line[:0], part.A)
-			}
-			s.line = append(s.line, part.B)
+		for i, q := range pts {
+			pts[i] = grid.Pt(q.X<<scale-ox, q.Y<<scale-oy)
 		}
-		if len(s.line) > 0 {
-			fn(s.line)
-		}
+		grid.ClipLine(pts, b, fn)
 	}
 }
 

@@ -40,6 +40,7 @@ func (b *build) encodeCaps(limit int) error {
 			for _, r := range b.layers[i].regions {
 				if polys := r.capPolygons(&clip, polar.Box); len(polys) > 0 {
 					lw.BeginRegion(mvt.Polygon, r.tag, r.id, r.name)
+					lw.TagInt(layout.TagColor, int64(r.color))
 					lw.Polygons(polys, grid.Pt(0, polar.Y0), 0)
 					lw.End()
 				}

@@ -185,8 +185,11 @@ func (c *canvas) keepApart(rule *PlaceStyle, t *Tile) {
 	for _, n := range c.names {
 		if n.place {
 			// Mercator's scale is 1/cos φ = cosh(π − 2πy), y from 0 in the north to 1.
-			y := (float64(t.Row)*float64(c.size) + n.y) / world
-			around := min(rule.AroundCity.KM/equator*world*math.Cosh(math.Pi*(1-2*y)), min(rule.AroundCity.PX, mostAround)*float64(c.scale))
+			stretch := 1.
+			if y := (float64(t.Row)*float64(c.size) + n.y) / world; !t.PlateCarree {
+				stretch = math.Cosh(math.Pi * (1 - 2*y))
+			}
+			around := min(rule.AroundCity.KM/equator*world*stretch, min(rule.AroundCity.PX, mostAround)*float64(c.scale))
 			crowded := slices.ContainsFunc(places, func(o [3]float64) bool {
 				away := math.Hypot(n.x-o[0], n.y-o[1])
 				return away < max(rule.DotDistancePx, n.apart)*float64(c.scale) || away < around && o[2] >= rule.AroundCity.People &&

@@ -31,8 +31,10 @@ const budget = 1 << 24
 type Tile struct {
 	// Zoom is the tile's zoom. Lower zooms have thinner lines and fewer names.
 	Zoom int
-	// Row is the tile's row, 0 in the north. It determines how many pixels a kilometre has.
+	// Row is the tile's row, 0 in the north. It determines how many pixels a kilometre has in Web Mercator.
 	Row uint32
+	// PlateCarree is set if the tile is in degrees, as many of them wide as one of its zoom in Web Mercator.
+	PlateCarree bool
 	// Scale is 1 for 256 pixels, 2 for 512.
 	Scale int
 	// Land is the region type that is drawn beneath all others as the land, in the

@@ -234,6 +234,28 @@ func ClipEdge(e Edge, b Box, gs uint) (Edge, bool) {
 	return Edge{part.from.p, part.to.p}, ok && part.from.p != part.to.p
 }
 
+// ClipLine calls fn for the parts of a line inside a box, as ClipEdge cuts its edges. A part is valid
+// until fn returns, which may change it, and has at least two points.
+func ClipLine(line []Point, b Box, fn func(part []Point)) {
+	var part []Point
+	for i := 1; i < len(line); i++ {
+		e, ok := ClipEdge(Edge{line[i-1], line[i]}, b, 0)
+		if !ok {
+			continue
+		}
+		if n := len(part); n == 0 || part[n-1] != e.A {
+			if n > 0 {
+				fn(part)
+			}
+			part = append(part[:0], e.A)
+		}
+		part = append(part, e.B)
+	}
+	if len(part) > 0 {
+		fn(part)
+	}
+}
+
 // fraction is num/den with den > 0.
 type fraction struct{ num, den int64 }
 

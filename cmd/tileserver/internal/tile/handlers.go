@@ -52,7 +52,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 // Kinds are the problems of tile matrix sets and of pictures.
 var Kinds = []web.ProblemKind{
 	{Err: errNoTileMatrixSet, Status: http.StatusNotFound, Type: "tile-matrix-set-not-found", Title: "There is no such tile matrix set",
-		Detail: "Use WebMercatorQuad, the one that /ogc/tileMatrixSets lists."},
+		Detail: "Use WebMercatorQuad or WorldCRS84Quad, as /ogc/tileMatrixSets lists them."},
 	{Err: raster.ErrTooComplex, Status: http.StatusUnprocessableEntity, Type: "tile-too-complex", Title: "The tile is too complex to be drawn",
 		Detail: "Ask for fewer layers, or for the vector tile by .mvt."},
 }

@@ -51,8 +51,9 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 		Path: path + "/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",
 		ID:   id + "_getTile", Tag: "ogc", Rank: rank + 2,
 		Summary: "A tile of " + of,
-		Doc: "The tile that `/tiles` has, whose x is the column and whose y is the row. Vector tiles of collections of " +
-			"points go to zoom 22, others to zoom 13: clients enlarge them.",
+		Doc: "In WebMercatorQuad the tile that `/tiles` has, whose x is the column and whose y is the row. Vector tiles of collections of " +
+			"points go to zoom 22, others to zoom 13: clients enlarge them. WorldCRS84Quad has the same in degrees with the poles, " +
+			"as deep, but no GeoJSON: its zoom z is as wide as zoom z+1. Points beyond 85.0511° are on that parallel.",
 		Params: []endpoint.Param{
 			which,
 			tileMatrixSetParam,
@@ -81,7 +82,8 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 	}
 	if k == mapTiles {
 		tile.Summary += ", drawn"
-		tile.Doc = "The tile that `/tiles` has, whose x is the column and whose y is the row. There are all zooms."
+		tile.Doc = "In WebMercatorQuad the tile that `/tiles` has, whose x is the column and whose y is the row; in WorldCRS84Quad the same in " +
+			"degrees. There are all zooms."
 		tile.Params[5], tile.Answers, tile.Empty = fMapTileParam, endpoint.Content{"image/png": nil}, ""
 		// Pictures show no properties.
 		tile.Params = slices.DeleteFunc(tile.Params, func(p endpoint.Param) bool { return p == endpoint.Param(fieldsParam) })
@@ -91,7 +93,7 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			Path: path,
 			ID:   id + "_getTileSetsList", Tag: "ogc", Rank: rank,
 			Summary: "The tilesets of " + of + ": " + k.title,
-			Doc:     "There is one, since there is one tile matrix set.",
+			Doc:     "There is one for each tile matrix set.",
 			Params:  []endpoint.Param{which, fDocumentParam, endpoint.Names, filtersParam}, TakesFilters: true,
 			Handle: s.getTilesets(k), Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": Tilesets{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,

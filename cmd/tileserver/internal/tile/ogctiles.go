@@ -7,6 +7,7 @@ import (
 	"html"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -91,8 +92,9 @@ func (v *view) whole() string {
 	return allLayers
 }
 
-// parseMatrixTile reads the tile matrix, the row and the column of a tile.
-func parseMatrixTile(values []string) (quadkey.Tile, error) {
+// tile reads the tile matrix, the row and the column of a tile. It returns the tile of Web Mercator with
+// these numbers, or the one that package platecarree names by them.
+func (set *TileMatrixSet) tile(values []string) (quadkey.Tile, error) {
 	var numbers [3]int
 	for i, name := range [...]string{"tileMatrix", "tileRow", "tileCol"} {
 		n, ok := endpoint.ParseGridNumber(values[i])
@@ -102,24 +104,37 @@ func parseMatrixTile(values []string) (quadkey.Tile, error) {
 		}
 		numbers[i] = n
 	}
-	t, err := quadkey.NewTile(numbers[0], numbers[2], numbers[1])
+	z, y, x := numbers[0], numbers[1], numbers[2]
+	if z < 0 || z >= len(set.TileMatrices) || y >= set.TileMatrices[z].MatrixHeight {
+		return quadkey.Tile{}, endpoint.ErrTileOutside
+	}
+	t, err := quadkey.NewTile(z+set.deeper, x, y)
 	if err != nil {
 		return quadkey.Tile{}, endpoint.ErrTileOutside
 	}
 	return t, nil
 }
 
+// formatsIn returns the formats of the tiles in a tile matrix set. GeoJSON is as exact as the data, which
+// tiles that are cut from others are not.
+func (k *tilesetKind) formatsIn(set *TileMatrixSet) []ogcapi.Format {
+	if set.deeper == 0 {
+		return k.formats
+	}
+	return slices.DeleteFunc(slices.Clone(k.formats), func(f ogcapi.Format) bool { return f == geojsonFormat })
+}
+
 // choose does the same as ogcapi.ChooseFormat, for tiles. Addresses from the templates of tilesets have
 // only f, which needs no decoding.
-func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Format, byAccept bool, err error) {
+func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request, set *TileMatrixSet) (f ogcapi.Format, byAccept bool, err error) {
 	if name, ok := strings.CutPrefix(r.URL.RawQuery, "f="); ok {
-		for _, f := range k.formats {
+		for _, f := range k.formatsIn(set) {
 			if f.Name == name {
 				return f, false, nil
 			}
 		}
 	}
-	return ogcapi.ChooseFormat(q, r, k.formats)
+	return ogcapi.ChooseFormat(q, r, k.formatsIn(set))
 }
 
 // getTileOf answers GET …/tiles/{tileMatrixSet}/{tileMatrix}/{tileRow}/{tileCol} with the same tile
@@ -132,14 +147,16 @@ func (s *Handlers) getTileOf(k *tilesetKind) endpoint.Handler {
 		if err != nil {
 			return err
 		}
-		if of.rest[0] != webMercatorQuad {
-			return errNoTileMatrixSet
-		}
-		t, err := parseMatrixTile(of.rest[1:])
+		set, err := matrixSetOf(of.rest[0])
 		if err != nil {
 			return err
 		}
-		format, byAccept, err := k.choose(q, c.Request())
+		t, err := set.tile(of.rest[1:])
+		if err != nil {
+			return err
+		}
+		v.inDegrees = set == worldCRS84()
+		format, byAccept, err := k.choose(q, c.Request(), set)
 		if err != nil {
 			return err
 		}
@@ -164,29 +181,30 @@ type Tilesets struct {
 	Tilesets []*Tileset    `json:"tilesets"`
 }
 
-// getTilesets answers GET …/tiles with the list of tilesets. The list has a single tileset, because
-// there is one tile matrix set.
+// getTilesets answers GET …/tiles with the list of tilesets, one for each tile matrix set.
 func (s *Handlers) getTilesets(k *tilesetKind) endpoint.Handler {
-	return s.describeTileset(k, func(t *Tileset, of *tiled, base string) *ogcapi.Document {
-		t.Layers = nil // the tileset itself has them
+	return s.describeTileset(k, func(all []*Tileset, of *tiled, base string) *ogcapi.Document {
+		for _, t := range all {
+			t.Layers = nil // the tileset itself has them
+		}
 		at := of.address(base, k)
-		list := &Tilesets{Tilesets: []*Tileset{t}, Links: []ogcapi.Link{
+		list := &Tilesets{Tilesets: all, Links: []ogcapi.Link{
 			{Href: at + of.ask("json"), Rel: "self", Type: ogcapi.TypeJSON, Title: "This list"},
 			{Href: at + of.ask("html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This list as a page"},
 		}}
-		return document("tilesets", t.Title, list, map[string]any{"Title": t.Title, "Tilesets": list.Tilesets})
+		return document("tilesets", all[0].Title, list, map[string]any{"Title": all[0].Title, "Tilesets": all})
 	})
 }
 
 // getTileset answers GET …/tiles/{tileMatrixSet} with the metadata of a tileset.
 func (s *Handlers) getTileset(k *tilesetKind) endpoint.Handler {
-	return s.describeTileset(k, func(t *Tileset, of *tiled, base string) *ogcapi.Document {
-		return document("tileset", t.Title, t, t.page(of, base))
+	return s.describeTileset(k, func(all []*Tileset, of *tiled, base string) *ogcapi.Document {
+		return document("tileset", all[0].Title, all[0], all[0].page(of, base))
 	})
 }
 
-// describeTileset answers with a document about a tileset.
-func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of *tiled, base string) *ogcapi.Document) endpoint.Handler {
+// describeTileset answers with a document about the tilesets of the tile matrix set in the path, or of all.
+func (s *Handlers) describeTileset(k *tilesetKind, describe func(all []*Tileset, of *tiled, base string) *ogcapi.Document) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
 		v := viewOf(q.View())
 		defer v.release()
@@ -194,8 +212,13 @@ func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of 
 		if err != nil {
 			return err
 		}
-		if len(of.rest) > 0 && of.rest[0] != webMercatorQuad {
-			return errNoTileMatrixSet
+		matrices := matrixSets()
+		if len(of.rest) > 0 {
+			one, err := matrixSetOf(of.rest[0])
+			if err != nil {
+				return err
+			}
+			matrices = []*TileMatrixSet{one}
 		}
 		set, err := s.resolveLayers(c.Request().Context(), v, of.layers)
 		if err != nil {
@@ -222,12 +245,16 @@ func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of 
 		if _, err := s.color(s.WithClientOf(c.Request().Context(), c), v, set, v.color, theme.Themes[0], false); err != nil {
 			return err // as tiles would be refused
 		}
-		t, err := newTileset(c.Request().Context(), v, set, k, &of, base)
-		if err != nil {
-			return err
+		var all []*Tileset
+		for _, m := range matrices {
+			t, err := newTileset(c.Request().Context(), v, set, m, k, &of, base)
+			if err != nil {
+				return err
+			}
+			all = append(all, t)
 		}
 		h, _, live := s.describedBy(v, set, base)
-		return ogcapi.Send(s.Kit, c, q, []uint64{uint64(h)}, live, describe(t, &of, base))
+		return ogcapi.Send(s.Kit, c, q, []uint64{uint64(h)}, live, describe(all, &of, base))
 	}
 }
 
@@ -253,15 +280,15 @@ func (s *Handlers) getTileMatrixSets(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	at := base + "/ogc/tileMatrixSets"
-	set := webMercator()
 	list := &TileMatrixSets{
 		Links: []ogcapi.Link{
 			{Href: at + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This list"},
 			{Href: at + "?f=html", Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This list as a page"},
 		},
-		TileMatrixSets: []*matrixSetItem{{ID: set.ID, Title: set.Title, URI: set.URI, CRS: set.CRS, Links: []ogcapi.Link{
-			{Href: at + "/" + set.ID + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: set.ID},
-		}}},
+	}
+	for _, set := range matrixSets() {
+		list.TileMatrixSets = append(list.TileMatrixSets, &matrixSetItem{ID: set.ID, Title: set.Title, URI: set.URI, CRS: set.CRS,
+			Links: []ogcapi.Link{{Href: at + "/" + set.ID + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: set.ID}}})
 	}
 	return ogcapi.Send(s.Kit, c, q, nil, false, document("matrixSets", "Tile matrix sets", list, list.TileMatrixSets))
 }
@@ -272,8 +299,9 @@ func (s *Handlers) getTileMatrixSet(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	if values[0] != webMercatorQuad {
-		return errNoTileMatrixSet
+	set, err := matrixSetOf(values[0])
+	if err != nil {
+		return err
 	}
-	return ogcapi.Send(s.Kit, c, q, nil, false, document("matrixSet", webMercatorQuad, webMercator(), webMercator()))
+	return ogcapi.Send(s.Kit, c, q, nil, false, document("matrixSet", set.ID, set, set))
 }

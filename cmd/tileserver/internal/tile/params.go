@@ -49,7 +49,7 @@ var (
 	fDocumentParam     = ogcapi.FormatParam("The format, instead of by `Accept`.", ogcapi.DocumentFormats)
 	tileMatrixSetParam = endpoint.DescribedParam(endpoint.InPath, "tileMatrixSetId",
 		"The tile matrix set, of those that `/ogc/tileMatrixSets` lists.",
-		endpoint.Schema{"type": "string", "enum": []string{"WebMercatorQuad"}}, "WebMercatorQuad")
+		endpoint.Schema{"type": "string", "enum": []string{webMercatorQuad, worldCRS84Quad}}, "WebMercatorQuad")
 	tiledCollectionsParam = endpoint.Text("collections", 1024,
 		"Comma-separated: only these collections, by their ids or addresses.").WithExample("country,places")
 	tileMatrixParam = endpoint.DescribedParam(endpoint.InPath, "tileMatrix", "The tile matrix: the zoom.",

@@ -118,7 +118,7 @@ func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *laye
 	theme uint8, painted *colored) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()
-	picture := raster.Tile{Zoom: int(t.Z), Row: t.Y, Scale: 1, Paint: painted.paintOf(v, set)}
+	picture := raster.Tile{Zoom: int(t.Z), Row: t.Y, PlateCarree: v.inDegrees, Scale: 1, Paint: painted.paintOf(v, set)}
 	picture.Land, picture.FillSea = set.ground()
 	picture.FillSea = picture.FillSea && v.filters.of[picture.Land] == nil // as around single regions
 	if painted == nil && len(set.columns) > 0 {
@@ -129,23 +129,19 @@ func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *laye
 		picture.Scale = 2
 	}
 	var err error
-	if len(set.selectors) > 0 {
-		r, err := v.Boundaries.ReaderOf(set.types...)
-		if err != nil {
-			return dst, err
-		}
-		selectors, err := set.withColumns(ctx, v, r)
-		if err != nil {
-			return dst, err
-		}
-		if b.Body, err = r.AppendMVT(ctx, b.Body, t, selectors); err != nil {
-			return dst, err
-		}
+	b.Body, err = appendCut(ctx, b.Body, v, set, t, func(dst []byte, t quadkey.Tile) ([]byte, error) {
+		return appendRegions(ctx, dst, v, set, t, func(r *tiles.Reader, ctx context.Context, dst []byte, t quadkey.Tile,
+			of []tiles.Selector, _ ...tiles.LabelNames) ([]byte, error) {
+			return r.AppendMVT(ctx, dst, t, of)
+		})
+	})
+	if err != nil {
+		return dst, err
 	}
 	var ends [1 + len(picture.Points)]int // of the pieces of b.body
 	ends[0] = len(b.Body)
 	for i := range picture.Points {
-		if n, ok := neighbour(t, i%3-1, i/3-1); ok {
+		if n, ok := v.neighbour(t, i%3-1, i/3-1); ok {
 			if b.Body, err = appendLayers(ctx, b.Body, v, set, n, (*tiles.Reader).AppendLabels); err != nil {
 				return dst, err
 			}
@@ -181,10 +177,14 @@ func (of *colored) paintOf(v *view, set *layerSet) *raster.Paint {
 
 // neighbour returns the tile dx columns east and dy rows south of t. Columns continue across ±180°;
 // rows end at the poles.
-func neighbour(t quadkey.Tile, dx, dy int) (n quadkey.Tile, ok bool) {
+func (v *view) neighbour(t quadkey.Tile, dx, dy int) (n quadkey.Tile, ok bool) {
 	side := 1 << t.Z
+	rows := side
+	if v.inDegrees {
+		rows /= 2
+	}
 	y := int(t.Y) + dy
-	if y < 0 || y >= side {
+	if y < 0 || y >= rows {
 		return quadkey.Tile{}, false
 	}
 	return quadkey.Tile{Z: t.Z, X: uint32((int(t.X) + dx + side) % side), Y: uint32(y)}, true

@@ -132,6 +132,9 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, i
 	if v.double {
 		h = h.Number(512) // no generation has this number
 	}
+	if v.inDegrees {
+		h = h.Number(84)
+	}
 	return tileKey{
 		lang:   v.naming.Lang,
 		filter: v.filters.key(set),
@@ -265,7 +268,7 @@ func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *lay
 	f := asked.form
 	kept, live := v.divide(set)
 	ids, joinsLive := v.joinedFrom(v.joined, nil)
-	if _, filtersLive := v.joinedFrom(v.filters.joins(), ids); filtersLive || f.IsPicture() || kept.canonical == "" || joinsLive {
+	if _, filtersLive := v.joinedFrom(v.filters.joins(), ids); filtersLive || f.IsPicture() || kept.canonical == "" || joinsLive || v.inDegrees {
 		return s.appendTile(ctx, dst, v, set, t, asked)
 	}
 	key, _, _ := s.keyOf(v, kept, t, f, nil)

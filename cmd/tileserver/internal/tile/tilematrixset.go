@@ -9,19 +9,20 @@ import (
 	"quadrille/quadkey"
 )
 
-// These constants describe the only tile matrix set of the server, which is registered by the OGC.
+// These constants describe the tile matrix sets of the server, which are registered by the OGC.
 // A tile matrix is a zoom, a tile column is x and a tile row is y, both counted from the top left.
 const (
-	webMercatorQuad    = "WebMercatorQuad"
-	webMercatorQuadURI = "http://www.opengis.net/def/tilematrixset/OGC/1.0/" + webMercatorQuad
-	webMercatorCRS     = "http://www.opengis.net/def/crs/EPSG/0/3857"
-	crs84              = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
+	webMercatorQuad  = "WebMercatorQuad"
+	worldCRS84Quad   = "WorldCRS84Quad"
+	tileMatrixSetURI = "http://www.opengis.net/def/tilematrixset/OGC/1.0/"
+	webMercatorCRS   = "http://www.opengis.net/def/crs/EPSG/0/3857"
+	crs84            = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
 )
 
 // TileMatrixSet is the definition of a tile matrix set by OGC 17-083r4.
 type TileMatrixSet struct {
 	_                 struct{}     `doc:"The definition of a tile matrix set, of OGC 17-083r4."`
-	ID                string       `json:"id" schema:"const=WebMercatorQuad"`
+	ID                string       `json:"id" schema:"enum=WebMercatorQuad|WorldCRS84Quad"`
 	Title             string       `json:"title"`
 	URI               string       `json:"uri" schema:"format=uri"`
 	CRS               string       `json:"crs" schema:"format=uri"`
@@ -29,12 +30,14 @@ type TileMatrixSet struct {
 	WellKnownScaleSet string       `json:"wellKnownScaleSet" schema:"format=uri"`
 	BoundingBox       boundingBox  `json:"boundingBox"` // older GDALs take no definition without it
 	TileMatrices      []tileMatrix `json:"tileMatrices"`
+	// deeper is how many zooms deeper the tiles of Web Mercator are that are as wide.
+	deeper int
 }
 
 type tileMatrix struct {
 	ID               string     `json:"id"`
 	ScaleDenominator float64    `json:"scaleDenominator"`
-	CellSize         float64    `json:"cellSize" doc:"Metres a pixel, at the equator."`
+	CellSize         float64    `json:"cellSize" doc:"Metres a pixel at the equator, or degrees."`
 	CornerOfOrigin   string     `json:"cornerOfOrigin" schema:"const=topLeft"`
 	PointOfOrigin    [2]float64 `json:"pointOfOrigin"` // east, north
 	TileWidth        int        `json:"tileWidth"`
@@ -55,7 +58,7 @@ const standardPixel = 0.28e-3
 // webMercator returns WebMercatorQuad with only the tile matrices that have tiles here.
 var webMercator = sync.OnceValue(func() *TileMatrixSet {
 	set := &TileMatrixSet{
-		ID: webMercatorQuad, Title: "Google Maps Compatible for the World", URI: webMercatorQuadURI, CRS: webMercatorCRS,
+		ID: webMercatorQuad, Title: "Google Maps Compatible for the World", URI: tileMatrixSetURI + webMercatorQuad, CRS: webMercatorCRS,
 		OrderedAxes: [2]string{"X", "Y"}, WellKnownScaleSet: "http://www.opengis.net/def/wkss/OGC/1.0/GoogleMapsCompatible",
 		BoundingBox: boundingBox{
 			LowerLeft:  [2]float64{-halfEquator, -halfEquator},
@@ -83,11 +86,46 @@ type matrixLimits struct {
 	MaxTileCol int    `json:"maxTileCol"`
 }
 
-// limitsTo returns the limits of a tileset that has all tiles down to a zoom.
-func limitsTo(zoom int) (all []matrixLimits) {
-	for z := range zoom + 1 {
-		last := 1<<z - 1
-		all = append(all, matrixLimits{TileMatrix: strconv.Itoa(z), MaxTileRow: last, MaxTileCol: last})
+// worldCRS84 returns WorldCRS84Quad with the tile matrices that are as deep. Package platecarree cuts
+// its tiles, and names them by those of Web Mercator that are as wide.
+var worldCRS84 = sync.OnceValue(func() *TileMatrixSet {
+	set := &TileMatrixSet{
+		ID: worldCRS84Quad, Title: "CRS84 for the World", URI: tileMatrixSetURI + worldCRS84Quad, CRS: crs84,
+		OrderedAxes: [2]string{"Lon", "Lat"}, WellKnownScaleSet: "http://www.opengis.net/def/wkss/OGC/1.0/GoogleCRS84Quad",
+		BoundingBox: boundingBox{LowerLeft: [2]float64{-180, -90}, UpperRight: [2]float64{180, 90}, CRS: crs84},
+		deeper:      1,
+	}
+	for z := range quadkey.MaxZoom {
+		size := 180. / matrixPixels / float64(int(1)<<z)
+		set.TileMatrices = append(set.TileMatrices, tileMatrix{
+			ID: strconv.Itoa(z), ScaleDenominator: size / 180 * halfEquator / standardPixel, CellSize: size,
+			CornerOfOrigin: "topLeft", PointOfOrigin: [2]float64{-180, 90},
+			TileWidth: matrixPixels, TileHeight: matrixPixels, MatrixWidth: 2 << z, MatrixHeight: 1 << z,
+		})
+	}
+	return set
+})
+
+// matrixSets returns all tile matrix sets, the usual one first.
+func matrixSets() []*TileMatrixSet { return []*TileMatrixSet{webMercator(), worldCRS84()} }
+
+// matrixSetOf returns the tile matrix set with an id, or errNoTileMatrixSet.
+func matrixSetOf(id string) (*TileMatrixSet, error) {
+	for _, set := range matrixSets() {
+		if set.ID == id {
+			return set, nil
+		}
+	}
+	return nil, errNoTileMatrixSet
+}
+
+// at returns the number of the tile matrix whose tiles are as wide as those of a zoom of Web Mercator.
+func (set *TileMatrixSet) at(zoom int) int { return max(0, zoom-set.deeper) }
+
+// limitsTo returns the limits of a tileset that has all tiles down to a zoom of Web Mercator.
+func (set *TileMatrixSet) limitsTo(zoom int) (all []matrixLimits) {
+	for _, m := range set.TileMatrices[:set.at(zoom)+1] {
+		all = append(all, matrixLimits{TileMatrix: m.ID, MaxTileRow: m.MatrixHeight - 1, MaxTileCol: m.MatrixWidth - 1})
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"quadrille/cmd/tileserver/internal/ogcapi"
+	"quadrille/quadkey"
 )
 
 // These are link relations of OGC API – Tiles.
@@ -27,7 +28,7 @@ type Tileset struct {
 	TileMatrixSetURI string   `json:"tileMatrixSetURI" schema:"format=uri"`
 	// TileMatrixSetID is not part of this standard. But lists of tilesets have it in the drafts,
 	// and clients and the OGC's own tests read it.
-	TileMatrixSetID     string         `json:"tileMatrixSetId" schema:"const=WebMercatorQuad"`
+	TileMatrixSetID     string         `json:"tileMatrixSetId" schema:"enum=WebMercatorQuad|WorldCRS84Quad"`
 	Attribution         string         `json:"attribution,omitempty" doc:"HTML."`
 	Version             string         `json:"version,omitempty"`
 	BoundingBox         boundingBox    `json:"boundingBox"`
@@ -68,9 +69,9 @@ type propertyType struct {
 // jsonTypes maps the types of TileJSON to those of JSON Schema.
 var jsonTypes = map[string]string{"String": "string", "Number": "number", "Boolean": "boolean"}
 
-// newTileset returns the description of the tiles of a collection or of the whole data; the set has
-// their layers.
-func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of *tiled, base string) (*Tileset, error) {
+// newTileset returns the description of the tiles of a collection or of the whole data in a tile matrix
+// set; the set has their layers.
+func newTileset(ctx context.Context, v *view, set *layerSet, m *TileMatrixSet, k *tilesetKind, of *tiled, base string) (*Tileset, error) {
 	doc, err := describe(ctx, v, set, base)
 	if err != nil {
 		return nil, err
@@ -82,14 +83,19 @@ func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of 
 	t := &Tileset{
 		Title:            title + ": " + k.title,
 		DataType:         k.dataType,
-		CRS:              webMercatorCRS,
-		TileMatrixSetURI: webMercatorQuadURI,
-		TileMatrixSetID:  webMercatorQuad,
+		CRS:              m.CRS,
+		TileMatrixSetURI: m.URI,
+		TileMatrixSetID:  m.ID,
 		Attribution:      doc.Attribution, Version: doc.Version,
 		BoundingBox:         boundingBox{LowerLeft: [2]float64(doc.Bounds[:2]), UpperRight: [2]float64(doc.Bounds[2:]), CRS: crs84},
-		CenterPoint:         tilePoint{Coordinates: [2]float64(doc.Center[:2]), CRS: crs84, TileMatrix: strconv.Itoa(int(doc.Center[2]))},
-		TileMatrixSetLimits: limitsTo(set.deepest(k == mapTiles)),
-		Links:               k.links(of, base, doc),
+		CenterPoint:         tilePoint{Coordinates: [2]float64(doc.Center[:2]), CRS: crs84, TileMatrix: strconv.Itoa(m.at(int(doc.Center[2])))},
+		TileMatrixSetLimits: m.limitsTo(set.deepest(k == mapTiles)),
+		Links:               k.links(of, m, base, doc),
+	}
+	if m.deeper > 0 { // the poles belong to it
+		if box := &t.BoundingBox; box.LowerLeft[1] <= -quadkey.MaxLatitude {
+			box.LowerLeft[1] = -90
+		}
 	}
 	if k == mapTiles {
 		return t, nil // a picture has no layers to choose from
@@ -102,7 +108,7 @@ func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of 
 		}
 		t.Layers = append(t.Layers, tilesetLayer{
 			ID: l.ID, Description: l.Description, DataType: k.dataType, GeometryDimension: l.dimension,
-			MinTileMatrix: strconv.Itoa(l.MinZoom), MaxTileMatrix: strconv.Itoa(l.MaxZoom),
+			MinTileMatrix: strconv.Itoa(m.at(l.MinZoom)), MaxTileMatrix: strconv.Itoa(m.at(l.MaxZoom)),
 			PropertiesSchema: propertiesSchema{Type: "object", Properties: properties},
 			Links: []ogcapi.Link{{
 				Href:  ogcapi.CollectionURL(base, l.collection) + "?f=json",
@@ -126,7 +132,7 @@ type tilesetPage struct {
 func (t *Tileset) page(of *tiled, base string) *tilesetPage {
 	p := &tilesetPage{
 		Tileset: t, Deepest: t.TileMatrixSetLimits[len(t.TileMatrixSetLimits)-1].TileMatrix,
-		Picture: of.address(base, mapTiles) + "/" + webMercatorQuad + "/0/0/0" + of.ask("png"),
+		Picture: of.address(base, mapTiles) + "/" + t.TileMatrixSetID + "/0/0/0" + of.ask("png"),
 	}
 	for _, l := range t.Links {
 		switch {
@@ -146,14 +152,14 @@ func (t *Tileset) Page() string {
 }
 
 // links returns the links of a tileset.
-func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link {
-	here := of.address(base, k) + "/" + webMercatorQuad
+func (k *tilesetKind) links(of *tiled, m *TileMatrixSet, base string, doc *TileJSON) []ogcapi.Link {
+	here := of.address(base, k) + "/" + m.ID
 	all := []ogcapi.Link{
 		{Href: here + of.ask("json"), Rel: "self", Type: ogcapi.TypeJSON, Title: "This tileset"},
 		{Href: here + of.ask("html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This tileset as a page"},
-		{Href: base + "/ogc/tileMatrixSets/" + webMercatorQuad + "?f=json", Rel: relTilingScheme, Type: ogcapi.TypeJSON, Title: webMercatorQuad},
+		{Href: base + "/ogc/tileMatrixSets/" + m.ID + "?f=json", Rel: relTilingScheme, Type: ogcapi.TypeJSON, Title: m.ID},
 	}
-	for _, f := range k.formats {
+	for _, f := range k.formatsIn(m) {
 		if k == vectorTiles && f.Format.IsPicture() {
 			continue // they are the map tiles
 		}
@@ -175,6 +181,9 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 	} else {
 		all = append(all, ogcapi.Link{Href: base + "/ogc?f=json", Rel: relDataset, Type: ogcapi.TypeJSON, Title: "The data"})
 	}
+	if m.deeper > 0 {
+		return all // TileJSON describes those of Web Mercator
+	}
 	tilejson := base + "/tiles/" + escapeLayers(doc.Name)
 	if k == mapTiles {
 		tilejson += ".png"
@@ -183,8 +192,8 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 	return append(all, ogcapi.Link{Href: tilejson, Rel: "describedby", Type: ogcapi.TypeJSON, Title: "TileJSON of the same tiles"})
 }
 
-// tilesetKind is a kind of tilesets. The whole data and each collection have one tileset of each
-// kind, for the only tile matrix set.
+// tilesetKind is a kind of tilesets. The whole data and each collection have one tileset of each kind
+// for each tile matrix set.
 type tilesetKind struct {
 	dataType string
 	path     string // below the data or the collection

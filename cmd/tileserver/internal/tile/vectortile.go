@@ -9,12 +9,44 @@ import (
 	"quadrille/tiles"
 	"quadrille/tiles/layertile"
 	"quadrille/tiles/mlt"
+	"quadrille/tiles/platecarree"
 )
 
 // appendLayers appends the layers of a vector tile; layers that are written one after another form
 // one tile. boundaries appends the layers of boundaries, or of their labels.
 func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
-	boundaries func(*tiles.Reader, context.Context, []byte, quadkey.Tile, []tiles.Selector, ...tiles.LabelNames) ([]byte, error),
+	boundaries regionLayers,
+) ([]byte, error) {
+	return appendCut(ctx, dst, v, set, t, func(dst []byte, t quadkey.Tile) ([]byte, error) {
+		dst, err := appendRegions(ctx, dst, v, set, t, boundaries)
+		if err != nil {
+			return dst, err
+		}
+		return appendPoints(ctx, dst, v, set, t)
+	})
+}
+
+// appendCut appends the layers that mercator has of a tile, or those in degrees that are cut from them.
+func appendCut(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
+	mercator func([]byte, quadkey.Tile) ([]byte, error),
+) ([]byte, error) {
+	if !v.inDegrees {
+		return mercator(dst, t)
+	}
+	return platecarree.Append(ctx, dst, t, platecarree.Source{Mercator: mercator, Cap: func(dst []byte, south bool) ([]byte, error) {
+		return appendRegions(ctx, dst, v, set, t, func(b *tiles.Reader, ctx context.Context, dst []byte, _ quadkey.Tile,
+			of []tiles.Selector, _ ...tiles.LabelNames) ([]byte, error) {
+			return b.AppendCap(ctx, dst, south, of)
+		})
+	}})
+}
+
+// regionLayers appends layers of boundaries of a tile in Web Mercator, as Reader.AppendMVT does.
+type regionLayers func(*tiles.Reader, context.Context, []byte, quadkey.Tile, []tiles.Selector, ...tiles.LabelNames) ([]byte, error)
+
+// appendRegions appends the layers of boundaries that a set has.
+func appendRegions(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
+	boundaries regionLayers,
 ) ([]byte, error) {
 	if len(set.selectors) > 0 {
 		b, err := v.Boundaries.ReaderOf(set.types...)
@@ -25,11 +57,9 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 		if err != nil {
 			return dst, err
 		}
-		if dst, err = boundaries(b, ctx, dst, t, selectors, v.labels(ctx, t.Z)...); err != nil {
-			return dst, err
-		}
+		return boundaries(b, ctx, dst, t, selectors, v.labels(ctx, t.Z)...)
 	}
-	return appendPoints(ctx, dst, v, set, t)
+	return dst, nil
 }
 
 var encoders = sync.Pool{New: func() any { return new(mlt.Encoder) }}

@@ -24,7 +24,9 @@ type view struct {
 	singles int
 	naming  layertile.Names // of its features and regions
 	double  bool            // maps draw its tiles twice as large
-	fields  []string        // of its features, see chosenFields
+	// inDegrees is set if its tiles are those of WorldCRS84Quad, named as package platecarree names them.
+	inDegrees bool
+	fields    []string // of its features, see chosenFields
 	// joined are properties of collections that regions of the set get by their ids.
 	joined []joinedColumns
 	color  coloring // of its pictures

@@ -173,7 +173,7 @@ func (s *Handlers) getWMTSTile(c echo.Context, q *endpoint.Params) error {
 	case style != "" && wmtsFormats[format].IsPicture():
 		q.Values().Set(pictureThemeParam.Name, style) // they are those of anyCase
 	}
-	t, err := parseMatrixTile([]string{wmtsMatrix.Of(q), wmtsRow.Of(q), wmtsCol.Of(q)})
+	t, err := webMercator().tile([]string{wmtsMatrix.Of(q), wmtsRow.Of(q), wmtsCol.Of(q)})
 	switch {
 	case q.Err != nil:
 		return q.Err
