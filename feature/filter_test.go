@@ -17,8 +17,8 @@ import (
 	"quadrille/internal/must"
 )
 
-var filterSchema = Schema{{"a.lt", Text}, {"any", Any}, {"category", Text}, {"closed", Boolean}, {"open", Time},
-	{"price", Number}, {"tags", Texts}}
+var filterSchema = Schema{{Name: "a.lt", Kind: Text}, {Name: "any", Kind: Any}, {Name: "category", Kind: Text}, {Name: "closed", Kind: Boolean}, {Name: "open", Kind: Time},
+	{Name: "price", Kind: Number}, {Name: "tags", Kind: Texts}}
 
 func TestParseTerm(t *testing.T) {
 	for _, tc := range []struct {
@@ -48,8 +48,17 @@ func TestParseTerm(t *testing.T) {
 			t.Errorf("%s=%s: %+v, %v, want %+v", tc.key, tc.values, got, err, tc.want)
 		}
 	}
+	// Codes may be written in any case.
+	codes := Schema{{Name: "country", Kind: Text, Upper: true}}
+	for key, want := range map[string]Term{
+		"country": {"country", OpEquals, []string{"CH", "DE"}}, "country.ne": {"country", OpDiffers, []string{"CH", "DE"}},
+	} {
+		if got, err := codes.ParseTerm(key, "ch,De"); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v, want %+v", key, got, err, want)
+		}
+	}
 	// Properties with the name of an operator affect only names with p.
-	named := Schema{{"-closed", Text}, {"closed", Boolean}, {"has", Text}}
+	named := Schema{{Name: "-closed", Kind: Text}, {Name: "closed", Kind: Boolean}, {Name: "has", Kind: Text}}
 	for key, want := range map[string]Term{
 		"-closed":   {"closed", OpFalsy, nil},
 		"p.-closed": {"-closed", OpEquals, []string{""}},
@@ -248,7 +257,7 @@ func slowCompare(kind Kind, op string, v any, operand string) bool {
 func schemas(t *rapid.T) Schema {
 	var fields []Field
 	for _, name := range []string{"a", "b", "c", "open", "a.lt", "has", "-a", "<é>", ",\":", ":", "a\\"} {
-		fields = append(fields, Field{name, rapid.SampledFrom([]Kind{Text, Number, Boolean, Time, Texts, Any}).Draw(t, "type of "+name)})
+		fields = append(fields, Field{Name: name, Kind: rapid.SampledFrom([]Kind{Text, Number, Boolean, Time, Texts, Any}).Draw(t, "type of "+name)})
 	}
 	return must.Get(NewSchema(fields)).In(t)
 }
@@ -396,7 +405,7 @@ func FuzzFilter(f *testing.F) {
 
 // A name with dots names a member of nested objects, unless a property has the whole name.
 func TestNestedMembers(t *testing.T) {
-	s := Schema{{"at", Any}, {"at.zip", Text}, {"name", Text}}
+	s := Schema{{Name: "at", Kind: Any}, {Name: "at.zip", Kind: Text}, {Name: "name", Kind: Text}}
 	object := []byte(`{"name":"x","at":{"city":"Bern","zip":"nested","geo":{"lat":46.9},"tags":["a","b"],"no":null},"at.zip":"flat"}`)
 	for text, want := range map[string]bool{
 		"at.city=Bern":        true,
@@ -448,7 +457,7 @@ func TestNestedMembers(t *testing.T) {
 // TestForIndex tests which part of a filter an index gets: the whole filter if it has no boxes, and
 // otherwise only those conditions on properties that must hold.
 func TestForIndex(t *testing.T) {
-	s := Schema{{"a", Text}, {"n", Number}}
+	s := Schema{{Name: "a", Kind: Text}, {Name: "n", Kind: Number}}
 	a, n := NewTest("a", OpEquals, false, TextLiteral("x")), NewTest("n", OpGreater, false, NumberLiteral("1"))
 	box := NewAreaTest(Box{West: 0, South: 0, East: 1, North: 1}, false)
 	for name, tc := range map[string]struct {

@@ -18,6 +18,8 @@ var ErrType = errors.New("wrong type")
 type Field struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"type" schema:"enum=text|number|boolean|time|texts|any"`
+	// Upper is set if the texts are codes in upper case. Terms may write them in any case.
+	Upper bool `json:"-"`
 }
 
 // ParseField reads the declaration of a property, such as price and "number". Errors match
@@ -94,7 +96,7 @@ func (s Schema) LookupPath(name string) (Field, bool) {
 	}
 	outer, _, nested := strings.Cut(name, ".")
 	f, ok := s.Lookup(outer)
-	return Field{name, Any}, ok && nested && f.Kind == Any
+	return Field{Name: name, Kind: Any}, ok && nested && f.Kind == Any
 }
 
 // typeOf returns the type of the member of that name, a string in compact form,

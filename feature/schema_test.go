@@ -15,8 +15,8 @@ import (
 )
 
 func TestNewSchema(t *testing.T) {
-	s, err := NewSchema([]Field{{"b", Text}, {"a", Number}})
-	if err != nil || !slices.Equal(s, Schema{{"a", Number}, {"b", Text}}) {
+	s, err := NewSchema([]Field{{Name: "b", Kind: Text}, {Name: "a", Kind: Number}})
+	if err != nil || !slices.Equal(s, Schema{{Name: "a", Kind: Number}, {Name: "b", Kind: Text}}) {
 		t.Error(s, err)
 	}
 	if f, ok := s.Lookup("a"); !ok || f.Kind != Number {
@@ -25,12 +25,12 @@ func TestNewSchema(t *testing.T) {
 	if _, ok := s.Lookup("c"); ok {
 		t.Error("there is no c")
 	}
-	for _, bad := range [][]Field{{{"a", Text}, {"a", Number}}, {{"a", Null}}, make([]Field, 1001)} {
+	for _, bad := range [][]Field{{{Name: "a", Kind: Text}, {Name: "a", Kind: Number}}, {{Name: "a", Kind: Null}}, make([]Field, 1001)} {
 		if _, err := NewSchema(bad); !errors.Is(err, ErrType) {
 			t.Error(err)
 		}
 	}
-	if _, err := NewSchema([]Field{{"", Text}}); !errors.Is(err, ErrProperties) {
+	if _, err := NewSchema([]Field{{Name: "", Kind: Text}}); !errors.Is(err, ErrProperties) {
 		t.Error(err)
 	}
 	if b, err := json.Marshal(s); err != nil || string(b) != `[{"name":"a","type":"number"},{"name":"b","type":"text"}]` {
@@ -63,7 +63,7 @@ func TestLearn(t *testing.T) {
 			l.Learn(compact(t, `{"other":1,"<v>":`+v+`}`))
 			l.Learn([]byte("{}"))
 		}
-		if got := l.Schema(); !slices.Equal(got, Schema{{"<v>", want}, {"other", Number}}) {
+		if got := l.Schema(); !slices.Equal(got, Schema{{Name: "<v>", Kind: want}, {Name: "other", Kind: Number}}) {
 			t.Errorf("%s: %v, want %s", values, got, want)
 		}
 	}
@@ -102,7 +102,7 @@ func TestLearnText(t *testing.T) {
 		for v := range strings.SplitSeq(values, "|") {
 			l.LearnText(compact(t, fmt.Sprintf(`{"v":%q}`, v)))
 		}
-		if got := l.Schema(); !slices.Equal(got, Schema{{"v", want}}) {
+		if got := l.Schema(); !slices.Equal(got, Schema{{Name: "v", Kind: want}}) {
 			t.Errorf("%s: %v, want %s", values, got, want)
 		}
 	}
@@ -129,7 +129,7 @@ func TestLearnText(t *testing.T) {
 }
 
 func TestOdd(t *testing.T) {
-	l := NewLearner(Schema{{"told", Text}})
+	l := NewLearner(Schema{{Name: "told", Kind: Text}})
 	for i := range 200 {
 		l.At = int64(i)
 		n, v := "1.5", "1.1"
@@ -141,7 +141,7 @@ func TestOdd(t *testing.T) {
 		}
 		l.LearnText(compact(t, fmt.Sprintf(`{"n":%q,"App version":%q,"told":%q,"t":"x","e":""}`, n, v, n)))
 	}
-	want := []OddColumn{{Field: Field{"n", Number}, Count: 2, Total: 200, At: 150, Text: "n/a"}}
+	want := []OddColumn{{Field: Field{Name: "n", Kind: Number}, Count: 2, Total: 200, At: 150, Text: "n/a"}}
 	if got := l.OddColumns(); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
@@ -163,10 +163,10 @@ func TestOdd(t *testing.T) {
 }
 
 func TestLearnDeclaredAndMany(t *testing.T) {
-	l := NewLearner(Schema{{"unseen", Time}, {"zip", Text}})
+	l := NewLearner(Schema{{Name: "unseen", Kind: Time}, {Name: "zip", Kind: Text}})
 	l.Learn(compact(t, `{"zip":8001,"name":"x"}`))
 	l.LearnText(compact(t, `{"zip":"8001"}`))
-	if got := l.Schema(); !slices.Equal(got, Schema{{"name", Text}, {"unseen", Time}, {"zip", Text}}) {
+	if got := l.Schema(); !slices.Equal(got, Schema{{Name: "name", Kind: Text}, {Name: "unseen", Kind: Time}, {Name: "zip", Kind: Text}}) {
 		t.Error(got)
 	}
 	l = NewLearner(nil)
@@ -179,7 +179,7 @@ func TestLearnDeclaredAndMany(t *testing.T) {
 }
 
 func TestConvert(t *testing.T) {
-	s := Schema{{"any", Any}, {"b", Boolean}, {"l", Texts}, {"n", Number}, {"s", Text}, {"t", Time}}
+	s := Schema{{Name: "any", Kind: Any}, {Name: "b", Kind: Boolean}, {Name: "l", Kind: Texts}, {Name: "n", Kind: Number}, {Name: "s", Kind: Text}, {Name: "t", Kind: Time}}
 	for in, want := range map[string]string{
 		`{"x":"1","any":"","s":"","n":null}`:            `{"x":"1","any":"","s":"","n":null}`,
 		`{"b":"True","n":" -12.50 "}`:                   `{"b":true,"n":-12.5}`,
@@ -297,7 +297,7 @@ func FuzzConvert(f *testing.F) {
 		`{"t":"2026-01-01T01:00:00.120+01:00","l":["x",1,true]}`, `{"s":1e2,"l":[]}`} {
 		f.Add([]byte(s))
 	}
-	s := Schema{{"any", Any}, {"b", Boolean}, {"l", Texts}, {"n", Number}, {"s", Text}, {"t", Time}}
+	s := Schema{{Name: "any", Kind: Any}, {Name: "b", Kind: Boolean}, {Name: "l", Kind: Texts}, {Name: "n", Kind: Number}, {Name: "s", Kind: Text}, {Name: "t", Kind: Time}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if object, err := AppendProperties(nil, raw); err == nil {
 			checkConverted(t, s, object, false)

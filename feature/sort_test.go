@@ -23,14 +23,14 @@ func TestSortKey(t *testing.T) {
 	} {
 		last := uint64(0)
 		for i, v := range values {
-			key, ok := SortKey(compact(t, `{"x":0,"v":`+v+`}`), Field{"v", kind})
+			key, ok := SortKey(compact(t, `{"x":0,"v":`+v+`}`), Field{Name: "v", Kind: kind})
 			if !ok || i > 0 && key <= last {
 				t.Errorf("%s: %x, %v", v, key, ok)
 			}
 			last = key
 		}
 	}
-	for _, f := range []Field{{"v", Text}, {"v", Number}, {"v", Time}, {"v", Boolean}, {"w", Number}} {
+	for _, f := range []Field{{Name: "v", Kind: Text}, {Name: "v", Kind: Number}, {Name: "v", Kind: Time}, {Name: "v", Kind: Boolean}, {Name: "w", Kind: Number}} {
 		if _, ok := SortKey([]byte(`{"v":"x"}`), f); ok {
 			t.Errorf("%v", f)
 		}
@@ -40,7 +40,7 @@ func TestSortKey(t *testing.T) {
 func TestSortKeyAllocatesNothing(t *testing.T) {
 	testrace.SkipUnderRace(t, "it allocates")
 	object := compact(t, cafe)
-	if n := testing.AllocsPerRun(100, func() { SortKey(object, Field{"price", Number}) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { SortKey(object, Field{Name: "price", Kind: Number}) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -50,7 +50,7 @@ func FuzzSortKey(f *testing.F) {
 	f.Add([]byte(`{"a":,"b":[,,]}`), "b")
 	f.Fuzz(func(_ *testing.T, object []byte, name string) {
 		for _, kind := range []Kind{Text, Number, Boolean, Time, Texts, Any} {
-			SortKey(object, Field{name, kind})
+			SortKey(object, Field{Name: name, Kind: kind})
 		}
 	})
 }

@@ -82,6 +82,11 @@ func (s Schema) ParseTerm(key, values string) (Term, error) {
 		}
 	}
 	t.Values = SplitValues(values)
+	if f, _ := s.Lookup(t.Name); f.Upper {
+		for i, v := range t.Values {
+			t.Values[i] = strings.ToUpper(v)
+		}
+	}
 	return t, nil
 }
 

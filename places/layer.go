@@ -28,9 +28,9 @@ var _ interface {
 var schema = feature.Schema{
 	{Name: "admin1", Kind: feature.Text},
 	{Name: "admin1_name", Kind: feature.Text},
-	{Name: "class", Kind: feature.Text},
-	{Name: "code", Kind: feature.Text},
-	{Name: "country", Kind: feature.Text},
+	{Name: "class", Kind: feature.Text, Upper: true},
+	{Name: "code", Kind: feature.Text, Upper: true},
+	{Name: "country", Kind: feature.Text, Upper: true},
 	{Name: "id", Kind: feature.Integer},
 	{Name: "lat", Kind: feature.Number},
 	{Name: "lon", Kind: feature.Number},

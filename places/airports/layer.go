@@ -21,12 +21,12 @@ var _ interface {
 
 // schema is the schema of an airport in an answer.
 var schema = feature.Schema{
-	{Name: "country", Kind: feature.Text},
+	{Name: "country", Kind: feature.Text, Upper: true},
 	{Name: "elevation_m", Kind: feature.Number},
-	{Name: "iata", Kind: feature.Text},
-	{Name: "icao", Kind: feature.Text},
+	{Name: "iata", Kind: feature.Text, Upper: true},
+	{Name: "icao", Kind: feature.Text, Upper: true},
 	{Name: "id", Kind: feature.Integer},
-	{Name: "ident", Kind: feature.Text},
+	{Name: "ident", Kind: feature.Text, Upper: true},
 	{Name: "lat", Kind: feature.Number},
 	{Name: "local", Kind: feature.Text},
 	{Name: "lon", Kind: feature.Number},

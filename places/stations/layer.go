@@ -20,10 +20,10 @@ var _ feature.Counter = (*Finder)(nil)
 // schema is the schema of a record.
 var schema = feature.Schema{
 	{Name: "begin", Kind: feature.Time},
-	{Name: "country", Kind: feature.Text},
+	{Name: "country", Kind: feature.Text, Upper: true},
 	{Name: "elevation_m", Kind: feature.Number},
 	{Name: "end", Kind: feature.Time},
-	{Name: "icao", Kind: feature.Text},
+	{Name: "icao", Kind: feature.Text, Upper: true},
 	{Name: "id", Kind: feature.Text},
 	{Name: "lat", Kind: feature.Number},
 	{Name: "lon", Kind: feature.Number},

@@ -4,8 +4,11 @@ package servertest_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/quadkey"
+	"quadrille/tiles/mvt"
 )
 
 // A tile of OGC API is the same as that below /tiles: its bytes, its ETag and its cached copy.
@@ -76,9 +80,15 @@ func TestOGCTileErrors(t *testing.T) {
 		status int
 		kind   string
 	}{
-		"/ogc/tiles/WorldCRS84Quad/0/0/0":                           {404, "tile-matrix-set-not-found"},
-		"/ogc/tiles/WorldCRS84Quad":                                 {404, "tile-matrix-set-not-found"},
-		"/ogc/tileMatrixSets/WorldCRS84Quad":                        {404, "tile-matrix-set-not-found"},
+		"/ogc/tiles/EuropeanETRS89_LAEAQuad/0/0/0":                  {404, "tile-matrix-set-not-found"},
+		"/ogc/tiles/EuropeanETRS89_LAEAQuad":                        {404, "tile-matrix-set-not-found"},
+		"/ogc/tileMatrixSets/EuropeanETRS89_LAEAQuad":               {404, "tile-matrix-set-not-found"},
+		"/ogc/tiles/WorldCRS84Quad/1/2/0":                           {404, "tile-outside"},
+		"/ogc/tiles/WorldCRS84Quad/1/0/4":                           {404, "tile-outside"},
+		"/ogc/tiles/WorldCRS84Quad/13/0/0":                          {404, "tile-outside"},
+		"/ogc/map/tiles/WorldCRS84Quad/22/0/0":                      {404, "tile-outside"},
+		"/ogc/tiles/WorldCRS84Quad/-1/0/0":                          {404, "tile-outside"},
+		"/ogc/tiles/WorldCRS84Quad/0/0/0?f=json":                    {400, "bad-parameter"},
 		"/ogc/tiles/WebMercatorQuad/1/2/0":                          {404, "tile-outside"},
 		"/ogc/tiles/WebMercatorQuad/1/0/2147483647":                 {404, "tile-outside"},
 		"/ogc/tiles/WebMercatorQuad/14/0/0":                         {404, "tile-outside"}, // of zoom 13, enlarged
@@ -147,7 +157,7 @@ func TestOGCTilesets(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	for _, tt := range []struct {
 		path, dataType, item string
-		layers, zooms        int
+		layers, zooms        int // in Web Mercator; one zoom less in degrees
 	}{
 		{"/ogc/tiles", "vector", "application/vnd.mapbox-vector-tile", 7, 14},
 		{"/ogc/tiles?collections=places", "vector", "application/geo+json", 1, 14},
@@ -157,66 +167,74 @@ func TestOGCTilesets(t *testing.T) {
 	} {
 		t.Run(tt.path, func(t *testing.T) {
 			var list struct{ Tilesets []ogcTileset }
-			if err := json.Unmarshal([]byte(servertest.Body(t, f.Get(tt.path))), &list); err != nil || len(list.Tilesets) != 1 {
+			if err := json.Unmarshal([]byte(servertest.Body(t, f.Get(tt.path))), &list); err != nil || len(list.Tilesets) != 2 {
 				t.Fatal(err, list)
 			}
-			item := &list.Tilesets[0]
-			var s ogcTileset
-			if err := json.Unmarshal([]byte(servertest.Body(t, f.Get(item.href("self", "application/json")))), &s); err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range []*ogcTileset{item, &s} {
-				if s.DataType != tt.dataType || s.CRS != "http://www.opengis.net/def/crs/EPSG/0/3857" || s.TileMatrixSetID != "WebMercatorQuad" ||
-					s.TileMatrixSetURI != "http://www.opengis.net/def/tilematrixset/OGC/1.0/WebMercatorQuad" || s.Attribution == "" {
-					t.Errorf("%+v", s)
+			for i, set := range []struct {
+				id, crs      string
+				less, factor int
+			}{
+				{"WebMercatorQuad", "http://www.opengis.net/def/crs/EPSG/0/3857", 0, 1},
+				{"WorldCRS84Quad", "http://www.opengis.net/def/crs/OGC/1.3/CRS84", 1, 2},
+			} {
+				item := &list.Tilesets[i]
+				var s ogcTileset
+				if err := json.Unmarshal([]byte(servertest.Body(t, f.Get(item.href("self", "application/json")))), &s); err != nil {
+					t.Fatal(err)
 				}
-				if len(s.TileMatrixSetLimits) != tt.zooms {
-					t.Errorf("limits of %d tile matrices, want %d", len(s.TileMatrixSetLimits), tt.zooms)
-				}
-				for z, l := range s.TileMatrixSetLimits {
-					if last := 1<<z - 1; l.TileMatrix != strconv.Itoa(z) || l.MaxTileRow != last || l.MaxTileCol != last ||
-						l.MinTileRow != 0 || l.MinTileCol != 0 {
-						t.Errorf("limits %+v", l)
+				for _, s := range []*ogcTileset{item, &s} {
+					if s.DataType != tt.dataType || s.CRS != set.crs || s.TileMatrixSetID != set.id ||
+						s.TileMatrixSetURI != "http://www.opengis.net/def/tilematrixset/OGC/1.0/"+set.id || s.Attribution == "" {
+						t.Errorf("%+v", s)
+					}
+					if len(s.TileMatrixSetLimits) != tt.zooms-set.less {
+						t.Errorf("limits of %d tile matrices, want %d", len(s.TileMatrixSetLimits), tt.zooms-set.less)
+					}
+					for z, l := range s.TileMatrixSetLimits {
+						if last := 1<<z - 1; l.TileMatrix != strconv.Itoa(z) || l.MaxTileRow != last || l.MaxTileCol != set.factor<<z-1 ||
+							l.MinTileRow != 0 || l.MinTileCol != 0 {
+							t.Errorf("limits %+v", l)
+						}
 					}
 				}
-			}
-			if len(s.Layers) != tt.layers || len(item.Layers) != 0 {
-				t.Errorf("layers %+v, and %d in the list", s.Layers, len(item.Layers))
-			}
-			for _, l := range s.Layers {
-				want := 0
-				switch l.ID {
-				case "country", "state":
-					want = 2
-				case "country_line", "state_line":
-					want = 1
+				if len(s.Layers) != tt.layers || len(item.Layers) != 0 {
+					t.Errorf("layers %+v, and %d in the list", s.Layers, len(item.Layers))
 				}
-				if l.GeometryDimension != want || l.PropertiesSchema.Type != "object" ||
-					l.PropertiesSchema.Properties["name"].Type == "" && l.ID == "country" {
-					t.Errorf("layer %+v, want dimension %d", l, want)
-				}
-			}
-			var set struct{ ID string }
-			if err := json.Unmarshal([]byte(servertest.Body(t,
-				f.Get(s.href("http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme", "application/json")))), &set); err != nil ||
-				set.ID != "WebMercatorQuad" {
-				t.Errorf("tiling scheme: %v, %v", set, err)
-			}
-			for _, l := range s.Links {
-				address := strings.TrimPrefix(l.Href, "http://example.com")
-				if l.Templated != strings.Contains(address, "{tileRow}") {
-					t.Errorf("link %+v", l)
-				}
-				address = strings.NewReplacer("{tileMatrix}", "1", "{tileRow}", "0", "{tileCol}", "1").Replace(address)
-				if !strings.HasPrefix(address, "/ogc?") && !strings.HasPrefix(address, "/ogc/collections/country?") {
-					res := f.Get(address)
-					if ct, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); res.StatusCode != http.StatusOK || ct != l.Type {
-						t.Errorf("%s: %d %s, want %s", address, res.StatusCode, ct, l.Type)
+				for _, l := range s.Layers {
+					want := 0
+					switch l.ID {
+					case "country", "state":
+						want = 2
+					case "country_line", "state_line":
+						want = 1
+					}
+					if l.GeometryDimension != want || l.PropertiesSchema.Type != "object" ||
+						l.PropertiesSchema.Properties["name"].Type == "" && l.ID == "country" {
+						t.Errorf("layer %+v, want dimension %d", l, want)
 					}
 				}
-			}
-			if s.href("item", tt.item) == "" {
-				t.Errorf("no tiles of %s", tt.item)
+				var linked struct{ ID string }
+				if err := json.Unmarshal([]byte(servertest.Body(t,
+					f.Get(s.href("http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme", "application/json")))), &linked); err != nil ||
+					linked.ID != set.id {
+					t.Errorf("tiling scheme: %v, %v", linked, err)
+				}
+				for _, l := range s.Links {
+					address := strings.TrimPrefix(l.Href, "http://example.com")
+					if l.Templated != strings.Contains(address, "{tileRow}") {
+						t.Errorf("link %+v", l)
+					}
+					address = strings.NewReplacer("{tileMatrix}", "1", "{tileRow}", "0", "{tileCol}", strconv.Itoa(set.factor)).Replace(address)
+					if !strings.HasPrefix(address, "/ogc?") && !strings.HasPrefix(address, "/ogc/collections/country?") {
+						res := f.Get(address)
+						if ct, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); res.StatusCode != http.StatusOK || ct != l.Type {
+							t.Errorf("%s: %d %s, want %s", address, res.StatusCode, ct, l.Type)
+						}
+					}
+				}
+				if s.href("item", tt.item) == "" && (set.less == 0 || tt.item != "application/geo+json") {
+					t.Errorf("no tiles of %s", tt.item)
+				}
 			}
 		})
 	}
@@ -247,6 +265,85 @@ func TestWebMercatorQuad(t *testing.T) {
 			m.TileWidth != 256 || m.TileHeight != 256 || m.MatrixWidth != n || m.MatrixHeight != n {
 			t.Errorf("tile matrix %+v", m)
 		}
+	}
+}
+
+// WorldCRS84Quad equals the one in the OGC's register.
+func TestWorldCRS84Quad(t *testing.T) {
+	f := servertest.New(t, nil)
+	var set struct {
+		OrderedAxes  [2]string
+		TileMatrices []struct {
+			ScaleDenominator, CellSize float64
+			PointOfOrigin              [2]float64
+			MatrixWidth, MatrixHeight  int
+		}
+	}
+	if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/ogc/tileMatrixSets/WorldCRS84Quad?f=json"))), &set); err != nil {
+		t.Fatal(err)
+	}
+	if len(set.TileMatrices) != quadkey.MaxZoom || set.OrderedAxes != [2]string{"Lon", "Lat"} {
+		t.Fatalf("%d tile matrices, axes %v", len(set.TileMatrices), set.OrderedAxes)
+	}
+	for z, m := range set.TileMatrices {
+		n := 1 << z
+		if math.Abs(m.ScaleDenominator/(279541132.014358/float64(n))-1) > 1e-14 || m.CellSize != 0.703125/float64(n) ||
+			m.PointOfOrigin != [2]float64{-180, 90} || m.MatrixWidth != 2*n || m.MatrixHeight != n {
+			t.Errorf("tile matrix %+v", m)
+		}
+	}
+}
+
+// Tiles in degrees have the features of those in Web Mercator, kept and live ones, with names and filters.
+func TestTilesInDegrees(t *testing.T) {
+	f, _ := servertest.NewCollections(t)
+	of := func(path string) (ids []string) {
+		tile := []byte(servertest.Body(t, f.Get(path)))
+		if err := mvt.Validate(tile); err != nil {
+			t.Fatalf("%s: %v: %.500s", path, err, tile)
+		}
+		var v mvt.LayerView
+		for rest, ok, err := mvt.NextLayer(tile, &v); ok; rest, ok, err = mvt.NextLayer(rest, &v) {
+			for i := 0; i < v.Len() && err == nil; i++ {
+				one, err := v.Feature(i)
+				tags := ""
+				if err := errors.Join(err, v.EachTag(one, func(key, value []byte) bool {
+					tags += fmt.Sprintf(" %s=%q", key, value)
+					return true
+				})); err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, fmt.Sprint(string(v.Name), one.ID, tags))
+			}
+		}
+		slices.Sort(ids)
+		return slices.Compact(ids)
+	}
+	for _, tt := range []struct{ collections, query string }{
+		{"country,state", ""}, {"country,places", "&names=fr"}, {"points:cars", ""}, {"places", "&class=P"},
+	} {
+		query := "?f=mvt&collections=" + tt.collections + tt.query
+		var both [2][]string
+		for x := range 2 {
+			for y := range 2 {
+				both[0] = append(both[0], of(fmt.Sprintf("/ogc/tiles/WebMercatorQuad/1/%d/%d%s", y, x, query))...)
+			}
+			both[1] = append(both[1], of(fmt.Sprintf("/ogc/tiles/WorldCRS84Quad/0/0/%d%s", x, query))...)
+		}
+		for i := range both {
+			slices.Sort(both[i])
+			both[i] = slices.Compact(both[i])
+		}
+		if !slices.Equal(both[0], both[1]) || len(both[0]) == 0 {
+			t.Errorf("%v:\n%q in Web Mercator\n%q in degrees", tt, both[0], both[1])
+		}
+	}
+	mercator, degrees := f.Get("/ogc/tiles/WebMercatorQuad/1/0/1"), f.Get("/ogc/tiles/WorldCRS84Quad/0/0/1")
+	if tag := degrees.Header.Get("Etag"); tag == "" || tag == mercator.Header.Get("Etag") {
+		t.Errorf("the ETag of both is %q", tag)
+	}
+	if res := f.Get("/ogc/map/tiles/WorldCRS84Quad/0/0/1?theme=dark"); res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "image/png" {
+		t.Errorf("a picture: %d %s", res.StatusCode, res.Header.Get("Content-Type"))
 	}
 }
 
