@@ -84,7 +84,7 @@ func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) 
 	q.version, _ = strconv.ParseInt(ipVersionParam.Of(p), 10, 64) // 0 when it is absent
 	q.format = rangesFormatParam.Of(p)
 	if q.accept = !rangesFormatParam.Given(p); q.accept {
-		q.format = formats[web.PreferredType(r, "text/plain", "application/json", "application/x-ndjson")]
+		q.format = formats[web.PreferredType(r, "text/plain", "application/json", "application/x-ndjson", "text/csv")]
 	}
 	for _, code := range q.countries {
 		if c, ok := iso3166.Lookup(code); ok && !c.Assigned() {
@@ -107,7 +107,7 @@ func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) 
 }
 
 // formats maps the media types that the Accept header may select to their formats.
-var formats = map[string]string{"text/plain": "text", "application/json": "json", "application/x-ndjson": "ndjson"}
+var formats = map[string]string{"text/plain": "text", "application/json": "json", "application/x-ndjson": "ndjson", "text/csv": "csv"}
 
 // setName returns the name of the sets for what a query selects. The kernel allows 31 bytes, with the
 // version of IP, so a long list is named by its numbers.
@@ -150,6 +150,8 @@ func (q *rangesQuery) form() web.Format {
 		return web.FormatJSON
 	case "ndjson":
 		return web.FormatNDJSON
+	case "csv":
+		return web.FormatCSV
 	}
 	return web.FormatText
 }
@@ -239,6 +241,8 @@ func newRangesWriter(out *web.Stream, q *rangesQuery) *rangesWriter {
 	switch q.format {
 	case "json":
 		w.text(`{"networks":[`)
+	case "csv":
+		w.text("network\r\n")
 	case "nft":
 		w.text("table inet quadrille {\n")
 	}
@@ -270,6 +274,8 @@ func (w *rangesWriter) flush() error {
 		case "ndjson":
 			w.text(`{"network":"`)
 			end = `"}`
+		case "csv":
+			end = "\r"
 		case "nft":
 			if w.some {
 				w.text(",\n\t\t\t")

@@ -85,6 +85,7 @@ func TestRanges(t *testing.T) {
 			`{"networks":["2.0.0.0/24",` + "\n" + `"2.0.3.1/32",` + "\n" + `"2.0.3.2/32",` + "\n" + `"2a00:2::/31"]}` + "\n",
 		},
 		{"asn=680&format=ndjson", "application/x-ndjson", `{"network":"2.0.1.0/24"}` + "\n"},
+		{"asn=680&format=csv", "text/csv; charset=utf-8; header=present", "network\r\n2.0.1.0/24\r\n"},
 		{"asn=680&country=de&format=nft", "text/plain;charset=UTF-8", `table inet quadrille {
 	set country_de_as680_4 {
 		type ipv4_addr
@@ -152,6 +153,7 @@ add -exist as3320_6 2a00:2::/31
 	}
 	for accept, want := range map[string]string{
 		"application/json": "application/json", "application/x-ndjson": "application/x-ndjson", "*/*": "text/plain;charset=UTF-8",
+		"text/csv": "text/csv; charset=utf-8; header=present",
 		"application/json;q=0.5, application/x-ndjson": "application/x-ndjson",
 	} {
 		res := f.Get("/ip/ranges?country=de", "Accept", accept)
