@@ -27,7 +27,7 @@ const (
 	OpLessOrEqual    = "lte"    //
 	OpGreater        = "gt"     //
 	OpGreaterOrEqual = "gte"    //
-	OpPrefix         = "prefix" // the text, or one of a list, begins with one of Values; case counts
+	OpPrefix         = "prefix" // the text, or one of a list, begins with one of Values; case counts, unless Field.Upper is set
 	OpHas            = "has"    // all members that Values name are present; Name is empty
 	OpLacks          = "lacks"  // no member that Values name is present; Name is empty
 )

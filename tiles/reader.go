@@ -60,6 +60,7 @@ type scratch struct {
 	view     mvt.LayerView
 	layer    layout.LayerWriter
 	path     []grid.Point // decoded
+	line     []grid.Point // to be encoded
 	edges    []grid.Edge
 	clip     grid.Clipper
 

@@ -79,8 +79,8 @@ func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, laye
 
 // AppendCap appends the vector layers T of what types have beyond the square of Web Mercator, in the
 // north or in the south, with the polygons' attributes of AppendMVT. Whatever extent the layers state,
-// 2²⁵ units are 360°: x is counted from −180°, y from the northern limit of the cap. Errors are those of
-// AppendMVT.
+// 2²⁵ units are 360°: x is counted from −180°, y from the northern limit of the cap. A cap has no borders
+// and labels, and no colours in data sets of older versions. Errors are those of AppendMVT.
 func (r *Reader) AppendCap(ctx context.Context, dst []byte, south bool, layers []Selector) ([]byte, error) {
 	s := r.scratch.Get().(*scratch)
 	defer r.scratch.Put(s)
@@ -341,7 +341,7 @@ func (s *scratch) cropLines(f mvt.Feature, base, t quadkey.Tile, buffer int32, f
 		for i, q := range pts {
 			pts[i] = grid.Pt(q.X<<scale-ox, q.Y<<scale-oy)
 		}
-		grid.ClipLine(pts, b, fn)
+		s.line = grid.ClipLine(pts, b, s.line, fn)
 	}
 }
 

@@ -27,6 +27,9 @@ type Source struct {
 	Cap func(dst []byte, south bool) ([]byte, error)
 }
 
+// mostCrossings bounds the crossings of a polygon's edges in excess of four for each.
+const mostCrossings = 1 << 14
+
 // extent is the edge of a tile, and buffer the distance that shapes reach beyond it.
 const extent, buffer = mvt.Extent, layout.TileBuffer
 
@@ -41,11 +44,13 @@ var frame = grid.Box{X0: place - buffer, Y0: -buffer, X1: place + extent + buffe
 // the source has them from north to south. If nothing is appended, the tile is empty. A polygon of a
 // layer with the same id in several tiles of the source becomes one, with the attributes that it has
 // in the first of them. Points have the place that they have in the source, so points beyond the square
-// of Web Mercator are on its edge. A line is cut where it leaves a tile of the source.
+// of Web Mercator are on its edge. A line is cut where it leaves a tile of the source; polar caps have
+// polygons only.
 //
-// The error is that of the source, or matches mvt.ErrMalformed.
+// The error is that of the source or of the context, or matches mvt.ErrMalformed.
 func Append(ctx context.Context, dst []byte, t quadkey.Tile, from Source) ([]byte, error) {
 	c := cutter{t: t, outliner: grid.NewOutliner()}
+	c.outliner.LimitCrossings(mostCrossings)
 	for m := range Rows(t) {
 		if err := ctx.Err(); err != nil {
 			return dst, err
@@ -67,12 +72,14 @@ func Append(ctx context.Context, dst []byte, t quadkey.Tile, from Source) ([]byt
 		if err != nil {
 			return dst, err
 		}
-		if err := c.add(tile, onCap, false); err != nil {
-			return dst, err
+		for _, shift := range onCap.shifts { // the buffer may lie beyond ±180°
+			if err := c.add(tile, onCap.shifted(shift), false); err != nil {
+				return dst, err
+			}
 		}
 	}
 	for _, l := range c.layers {
-		if err := c.finish(l); err != nil {
+		if err := c.finish(ctx, l); err != nil {
 			return dst, err
 		}
 		dst = l.AppendTo(dst)
@@ -110,6 +117,15 @@ func Rows(t quadkey.Tile) func(yield func(quadkey.Tile) bool) {
 type projection struct {
 	before grid.Box
 	at     func(grid.Point) (x, y float64)
+	shifts []int32 // of the source, so that its copies cover the tile and its buffer
+}
+
+// shifted returns the projection of the source shifted to the east.
+func (pr projection) shifted(by int32) projection {
+	at := pr.at
+	pr.before.X0, pr.before.X1 = pr.before.X0-by, pr.before.X1-by
+	pr.at = func(p grid.Point) (x, y float64) { return at(grid.Pt(p.X+by, p.Y)) }
+	return pr
 }
 
 // mercator returns the projection of tile m, in the same column as t.
@@ -133,7 +149,14 @@ func (c *cutter) onCap(p *layout.PolarCap) (projection, bool) {
 		X0: int32(math.Floor((x0 - buffer) * unit)), Y0: int32(math.Floor((y0-buffer)*unit)) - p.Y0,
 		X1: int32(math.Ceil((x0 + extent + buffer) * unit)), Y1: int32(math.Ceil((y0+extent+buffer)*unit)) - p.Y0,
 	}
-	return projection{before: before, at: func(q grid.Point) (x, y float64) {
+	shifts := []int32{0}
+	if c.t.X == 0 {
+		shifts = append(shifts, -grid.WorldSize)
+	}
+	if c.t.X == 1<<c.t.Z-1 {
+		shifts = append(shifts, grid.WorldSize)
+	}
+	return projection{before: before, shifts: shifts, at: func(q grid.Point) (x, y float64) {
 		return float64(q.X)/unit - x0, float64(q.Y+p.Y0)/unit - y0
 	}}, before.Y0 < p.Y1-p.Y0 && before.Y1 > 0
 }
@@ -144,6 +167,9 @@ type cutter struct {
 	layers   []*layer
 	view     mvt.LayerView
 	path     []grid.Point
+	part     []grid.Point // of a line in the source, and its place in the frame
+	line     []grid.Point
+	clipped  []grid.Point
 	edges    []grid.Edge
 	clip     grid.Clipper
 	outliner *grid.Outliner
@@ -242,7 +268,7 @@ func (c *cutter) addPoints(l *layer, f mvt.Feature, to projection) error {
 // buffer to its north and south, which other tiles have too.
 func (c *cutter) addLines(l *layer, f mvt.Feature, to projection) error {
 	own := to.before
-	own.Y0, own.Y1 = 0, extent
+	own.Y0, own.Y1 = -1, extent // a line along the edge belongs to the tile south of it
 	var p mvt.Path
 	p.Reset(f)
 	begun := false
@@ -254,14 +280,14 @@ func (c *cutter) addLines(l *layer, f mvt.Feature, to projection) error {
 		if c.path = pts; !ok {
 			break
 		}
-		grid.ClipLine(pts, own, func(part []grid.Point) {
-			line := make([]grid.Point, 0, len(part))
+		c.part = grid.ClipLine(pts, own, c.part, func(part []grid.Point) {
+			c.line = c.line[:0]
 			for _, q := range part {
-				if q = c.round(to, q); len(line) == 0 || line[len(line)-1] != q {
-					line = append(line, q)
+				if q = c.round(to, q); len(c.line) == 0 || c.line[len(c.line)-1] != q {
+					c.line = append(c.line, q)
 				}
 			}
-			grid.ClipLine(line, frame, func(part []grid.Point) {
+			c.clipped = grid.ClipLine(c.line, frame, c.clipped, func(part []grid.Point) {
 				if !begun {
 					begun = true
 					l.Begin(f.ID, mvt.LineString)
@@ -331,8 +357,11 @@ func (c *cutter) addPolygon(l *layer, f mvt.Feature, to projection) error {
 
 // finish writes the polygons of a layer. Their pieces overlap by the buffers of the source and may
 // have been folded by rounding.
-func (c *cutter) finish(l *layer) error {
+func (c *cutter) finish(ctx context.Context, l *layer) error {
 	for _, of := range l.polygons {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		edges, err := c.outliner.Dissolve(of.edges)
 		if err != nil {
 			return fmt.Errorf("%w: %w", mvt.ErrMalformed, errors.Join(err, errors.New("in layer "+l.name)))

@@ -130,7 +130,7 @@ func winds(rings [][]grid.Point, x, y float64) (in bool) {
 func TestAppend(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z := unitZoom - 1
-		at := quadkey.Tile{Z: unitZoom, X: uint32(rapid.IntRange(0, 1<<unitZoom-1).Draw(t, "x")), Y: uint32(rapid.IntRange(0, 1<<z-1).Draw(t, "y"))}
+		at := quadkey.Tile{Z: unitZoom, X: rapid.Uint32Range(0, 1<<unitZoom-1).Draw(t, "x"), Y: rapid.Uint32Range(0, 1<<z-1).Draw(t, "y")}
 		// Triangles lie around the tile.
 		corner := rapid.Custom(func(t *rapid.T) grid.Point {
 			lat := 90 - 180*(float64(at.Y)+rapid.Float64Range(-1, 2).Draw(t, "lat"))/float64(int(1)<<z)
@@ -254,11 +254,34 @@ func TestAppendOnce(t *testing.T) {
 			}
 		}
 	}
-	if want := int(math.Round(2 * quadkey.MaxLatitude / 180 * extent * (1 << z))); length < want-1 || length > want+1 {
+	if want := int(math.Round(2 * quadkey.MaxLatitude / 180 * extent * (1 << z))); length < want-1 || length > want+1<<(z+1) { // a unit in each tile of the source
 		t.Errorf("the line has %d units, want %d", length, want)
 	}
 	if want := 1 << (z + 1); points != want {
 		t.Errorf("%d points, want %d", points, want)
+	}
+}
+
+// TestAppendSeam draws a line along the edge of two tiles of the source, which both have it.
+func TestAppendSeam(t *testing.T) {
+	from := platecarree.Source{Mercator: func(dst []byte, m quadkey.Tile) ([]byte, error) {
+		equator := int32(1)<<(m.Z-1) - int32(m.Y) // in tiles from the northern edge
+		if equator < 0 || equator > 1 {
+			return dst, nil
+		}
+		var l mvt.Layer
+		l.Reset("line")
+		l.Begin(1, mvt.LineString)
+		l.Line([]grid.Point{{X: -buffer, Y: equator * extent}, {X: extent + buffer, Y: equator * extent}})
+		l.End()
+		return l.AppendTo(dst), nil
+	}}
+	for _, at := range []quadkey.Tile{{Z: 1}, {Z: 2, Y: 0}, {Z: 2, Y: 1}, {Z: 8, X: 7, Y: 63}, {Z: 8, X: 7, Y: 64}} {
+		tile, err := platecarree.Append(t.Context(), nil, at, from)
+		var v mvt.LayerView
+		if _, ok, _ := mvt.NextLayer(tile, &v); err != nil || !ok || v.Len() != 1 {
+			t.Errorf("%v has %d lines, error %v", at, v.Len(), err)
+		}
 	}
 }
 
@@ -323,6 +346,9 @@ func TestAppendCap(t *testing.T) {
 			t.Fatal(err)
 		}
 		land := features(t, tile, "land")[1]
+		if len(land) != 1 || len(land[0]) != 4 { // also where the world ends at ±180°
+			t.Fatalf("tile %v has land with other corners than its own: %v", at, land)
+		}
 		for range 20 {
 			x, y := rapid.Float64Range(1, extent-1).Draw(t, "px"), rapid.Float64Range(1, extent-1).Draw(t, "py")
 			lat := 90 - 180*(float64(at.Y)+y/extent)/math.Exp2(float64(z-1))

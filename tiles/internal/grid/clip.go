@@ -235,9 +235,10 @@ func ClipEdge(e Edge, b Box, gs uint) (Edge, bool) {
 }
 
 // ClipLine calls fn for the parts of a line inside a box, as ClipEdge cuts its edges. A part is valid
-// until fn returns, which may change it, and has at least two points.
-func ClipLine(line []Point, b Box, fn func(part []Point)) {
-	var part []Point
+// until fn returns, which may change it, and has at least two points. The memory of parts is that of
+// buf, which ClipLine returns as it has grown.
+func ClipLine(line []Point, b Box, buf []Point, fn func(part []Point)) []Point {
+	part := buf[:0]
 	for i := 1; i < len(line); i++ {
 		e, ok := ClipEdge(Edge{line[i-1], line[i]}, b, 0)
 		if !ok {
@@ -254,6 +255,7 @@ func ClipLine(line []Point, b Box, fn func(part []Point)) {
 	if len(part) > 0 {
 		fn(part)
 	}
+	return part
 }
 
 // fraction is num/den with den > 0.

@@ -40,9 +40,9 @@ var (
 	ipVersionParam    = endpoint.Word("version", "Networks of this version of IP; both if absent.", "4", "6")
 	rangesFormatParam = endpoint.Word("format",
 		"Form of the answer; without it the Accept header chooses among the first four. text is a network in each line, as "+
-			"HAProxy reads with `-f`, ndjson an object in each, csv a table of one column, nft a file for `nft -f` and ipset one for `ipset restore`, with a set "+
-			"for each version of IP, nginx lines to include in a block `geo`, whose value is 1, and mikrotik commands of RouterOS that "+
-			"add to an address list.",
+			"HAProxy reads with `-f`, ndjson an object in each, csv a table of one column, nft a file for `nft -f` and ipset one for "+
+			"`ipset restore`, with a set for each version of IP, nginx lines to include in a block `geo`, "+
+			"whose value is 1, and mikrotik commands of RouterOS that add to an address list.",
 		"text", "json", "ndjson", "csv", "nft", "ipset", "nginx", "mikrotik")
 )
 
@@ -141,7 +141,9 @@ func (s *Handlers) rangeEndpoints() []endpoint.Endpoint {
 				"`bad-parameter`. HEAD does not read the table, and so does not tell that.",
 			Params: []endpoint.Param{rangesCountryParam, rangesContinentParam, rangesASNParam, ipVersionParam, rangesFormatParam},
 			Handle: s.getRanges, Cost: endpoint.Heavy,
-			Answers:     endpoint.Content{"text/plain": nil, "application/json": Networks{}, "application/x-ndjson": NetworkJSONLine{}, "text/csv": nil},
+			Answers: endpoint.Content{
+				"text/plain": nil, "application/json": Networks{}, "application/x-ndjson": NetworkJSONLine{}, "text/csv": nil,
+			},
 			CachePolicy: endpoint.CacheTagged,
 			Headers:     []string{"X-Geo-Database"},
 			Problems:    []string{"bad-parameter", "dataset-missing"},

@@ -52,8 +52,8 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 		ID:   id + "_getTile", Tag: "ogc", Rank: rank + 2,
 		Summary: "A tile of " + of,
 		Doc: "In WebMercatorQuad the tile that `/tiles` has, whose x is the column and whose y is the row. Vector tiles of collections of " +
-			"points go to zoom 22, others to zoom 13: clients enlarge them. WorldCRS84Quad has the same in degrees with the poles, " +
-			"as deep, but no GeoJSON: its zoom z is as wide as zoom z+1. Points beyond 85.0511° are on that parallel.",
+			"points go to zoom 22, others to zoom 13: clients enlarge them. WorldCRS84Quad has the same in degrees, " +
+			"as deep, but no GeoJSON: its zoom z is as wide as zoom z+1. Beyond 85.0511° it has polygons; points there are on that parallel.",
 		Params: []endpoint.Param{
 			which,
 			tileMatrixSetParam,

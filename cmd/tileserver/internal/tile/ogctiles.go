@@ -7,7 +7,6 @@ import (
 	"html"
 	"html/template"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -106,11 +105,11 @@ func (set *TileMatrixSet) tile(values []string) (quadkey.Tile, error) {
 	}
 	z, y, x := numbers[0], numbers[1], numbers[2]
 	if z < 0 || z >= len(set.TileMatrices) || y >= set.TileMatrices[z].MatrixHeight {
-		return quadkey.Tile{}, endpoint.ErrTileOutside
+		return quadkey.Tile{}, errBeyondLimits
 	}
 	t, err := quadkey.NewTile(z+set.deeper, x, y)
 	if err != nil {
-		return quadkey.Tile{}, endpoint.ErrTileOutside
+		return quadkey.Tile{}, errBeyondLimits
 	}
 	return t, nil
 }
@@ -121,7 +120,7 @@ func (k *tilesetKind) formatsIn(set *TileMatrixSet) []ogcapi.Format {
 	if set.deeper == 0 {
 		return k.formats
 	}
-	return slices.DeleteFunc(slices.Clone(k.formats), func(f ogcapi.Format) bool { return f == geojsonFormat })
+	return k.inDegrees
 }
 
 // choose does the same as ogcapi.ChooseFormat, for tiles. Addresses from the templates of tilesets have
@@ -204,7 +203,7 @@ func (s *Handlers) getTileset(k *tilesetKind) endpoint.Handler {
 }
 
 // describeTileset answers with a document about the tilesets of the tile matrix set in the path, or of all.
-func (s *Handlers) describeTileset(k *tilesetKind, describe func(all []*Tileset, of *tiled, base string) *ogcapi.Document) endpoint.Handler {
+func (s *Handlers) describeTileset(k *tilesetKind, describe func([]*Tileset, *tiled, string) *ogcapi.Document) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
 		v := viewOf(q.View())
 		defer v.release()

@@ -129,11 +129,11 @@ func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *laye
 		picture.Scale = 2
 	}
 	var err error
-	b.Body, err = appendCut(ctx, b.Body, v, set, t, func(dst []byte, t quadkey.Tile) ([]byte, error) {
-		return appendRegions(ctx, dst, v, set, t, func(r *tiles.Reader, ctx context.Context, dst []byte, t quadkey.Tile,
-			of []tiles.Selector, _ ...tiles.LabelNames) ([]byte, error) {
-			return r.AppendMVT(ctx, dst, t, of)
-		})
+	shapes := *set
+	shapes.points = nil
+	b.Body, err = appendLayers(ctx, b.Body, v, &shapes, t, func(r *tiles.Reader, ctx context.Context, dst []byte, t quadkey.Tile,
+		of []tiles.Selector, _ ...tiles.LabelNames) ([]byte, error) {
+		return r.AppendMVT(ctx, dst, t, of)
 	})
 	if err != nil {
 		return dst, err
@@ -142,7 +142,14 @@ func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *laye
 	ends[0] = len(b.Body)
 	for i := range picture.Points {
 		if n, ok := v.neighbour(t, i%3-1, i/3-1); ok {
-			if b.Body, err = appendLayers(ctx, b.Body, v, set, n, (*tiles.Reader).AppendLabels); err != nil {
+			b.Body, err = appendCut(ctx, b.Body, v, n, func(dst []byte, n quadkey.Tile) ([]byte, error) {
+				dst, err := appendRegions(ctx, dst, v, set, n, (*tiles.Reader).AppendLabels)
+				if err != nil {
+					return dst, err
+				}
+				return appendTilePoints(ctx, dst, v, set, n)
+			}, nil)
+			if err != nil {
 				return dst, err
 			}
 		}

@@ -69,7 +69,7 @@ func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers 
 	}
 	set = set.colored(v)
 	if how.ofTileset && int(t.Z) > set.deepest(f.IsPicture()) {
-		return endpoint.ErrTileOutside
+		return errBeyondLimits
 	}
 	if err := v.filter(q, set); err != nil {
 		return err
@@ -224,13 +224,18 @@ func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *lay
 		return dst, err
 	}
 	ctx = s.withHeavy(ctx, v, set, key.form)
+	vector := func(dst []byte) ([]byte, error) {
+		err := s.RunHeavy(ctx, v.inDegrees, func() (err error) {
+			dst, err = appendLayers(ctx, dst, v, set, t, (*tiles.Reader).AppendMVT)
+			return err
+		})
+		return dst, err
+	}
 	switch key.form {
 	case web.FormatMVT:
-		return appendLayers(ctx, dst, v, set, t, (*tiles.Reader).AppendMVT)
+		return vector(dst)
 	case web.FormatMLT:
-		return appendMLT(dst, func(layers []byte) ([]byte, error) {
-			return appendLayers(ctx, layers, v, set, t, (*tiles.Reader).AppendMVT)
-		})
+		return appendMLT(dst, vector)
 	case web.FormatPNG, formPNG2x:
 		err = s.RunHeavy(ctx, true, func() (err error) {
 			dst, err = s.appendPNG(ctx, dst, v, set, t, key.form, key.theme, painted)
@@ -268,7 +273,7 @@ func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *lay
 	f := asked.form
 	kept, live := v.divide(set)
 	ids, joinsLive := v.joinedFrom(v.joined, nil)
-	if _, filtersLive := v.joinedFrom(v.filters.joins(), ids); filtersLive || f.IsPicture() || kept.canonical == "" || joinsLive || v.inDegrees {
+	if _, filtersLive := v.joinedFrom(v.filters.joins(), ids); filtersLive || f.IsPicture() || kept.canonical == "" || joinsLive {
 		return s.appendTile(ctx, dst, v, set, t, asked)
 	}
 	key, _, _ := s.keyOf(v, kept, t, f, nil)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 
+	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/quadkey"
 )
 
@@ -111,10 +112,11 @@ func matrixSets() []*TileMatrixSet { return []*TileMatrixSet{webMercator(), worl
 
 // matrixSetOf returns the tile matrix set with an id, or errNoTileMatrixSet.
 func matrixSetOf(id string) (*TileMatrixSet, error) {
-	for _, set := range matrixSets() {
-		if set.ID == id {
-			return set, nil
-		}
+	switch id {
+	case webMercatorQuad:
+		return webMercator(), nil
+	case worldCRS84Quad:
+		return worldCRS84(), nil
 	}
 	return nil, errNoTileMatrixSet
 }
@@ -135,6 +137,9 @@ type boundingBox struct {
 	UpperRight [2]float64 `json:"upperRight"`
 	CRS        string     `json:"crs" schema:"format=uri"`
 }
+
+// errBeyondLimits refuses a tile that its tileset does not have.
+var errBeyondLimits = endpoint.Refuse(endpoint.ErrTileOutside, "", "Ask for a row and a column of the tile matrix, within the limits of the tileset.")
 
 // errNoTileMatrixSet is matched if there is no tile matrix set with a name.
 var errNoTileMatrixSet = errors.New("no such tile matrix set")

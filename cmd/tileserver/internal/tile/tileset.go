@@ -92,9 +92,12 @@ func newTileset(ctx context.Context, v *view, set *layerSet, m *TileMatrixSet, k
 		TileMatrixSetLimits: m.limitsTo(set.deepest(k == mapTiles)),
 		Links:               k.links(of, m, base, doc),
 	}
-	if m.deeper > 0 { // the poles belong to it
-		if box := &t.BoundingBox; box.LowerLeft[1] <= -quadkey.MaxLatitude {
+	if box := &t.BoundingBox; m.deeper > 0 { // the poles belong to it
+		if box.LowerLeft[1] <= -quadkey.MaxLatitude {
 			box.LowerLeft[1] = -90
+		}
+		if box.UpperRight[1] >= quadkey.MaxLatitude {
+			box.UpperRight[1] = 90
 		}
 	}
 	if k == mapTiles {
@@ -200,17 +203,23 @@ type tilesetKind struct {
 	rel      string
 	title    string
 	formats  []ogcapi.Format // of its tiles; the first is the default
+	// inDegrees are the formats of tiles in degrees.
+	inDegrees []ogcapi.Format
 }
 
 var (
 	vectorTiles = &tilesetKind{
-		dataType: "vector",
-		path:     "tiles",
-		rel:      relVectorTiles,
-		title:    "vector tiles",
-		formats:  []ogcapi.Format{mvtFormat, geojsonFormat, pngFormat, mltFormat},
+		dataType:  "vector",
+		path:      "tiles",
+		rel:       relVectorTiles,
+		title:     "vector tiles",
+		formats:   []ogcapi.Format{mvtFormat, geojsonFormat, pngFormat, mltFormat},
+		inDegrees: []ogcapi.Format{mvtFormat, pngFormat, mltFormat},
 	}
-	mapTiles = &tilesetKind{dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles", formats: []ogcapi.Format{pngFormat}}
+	mapTiles = &tilesetKind{
+		dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles",
+		formats: []ogcapi.Format{pngFormat}, inDegrees: []ogcapi.Format{pngFormat},
+	}
 )
 
 // tiled is the content of a tileset: a collection, the whole data, or several collections.

@@ -17,28 +17,33 @@ import (
 func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
 	boundaries regionLayers,
 ) ([]byte, error) {
-	return appendCut(ctx, dst, v, set, t, func(dst []byte, t quadkey.Tile) ([]byte, error) {
+	return appendCut(ctx, dst, v, t, func(dst []byte, t quadkey.Tile) ([]byte, error) {
 		dst, err := appendRegions(ctx, dst, v, set, t, boundaries)
 		if err != nil {
 			return dst, err
 		}
-		return appendPoints(ctx, dst, v, set, t)
-	})
-}
-
-// appendCut appends the layers that mercator has of a tile, or those in degrees that are cut from them.
-func appendCut(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
-	mercator func([]byte, quadkey.Tile) ([]byte, error),
-) ([]byte, error) {
-	if !v.inDegrees {
-		return mercator(dst, t)
-	}
-	return platecarree.Append(ctx, dst, t, platecarree.Source{Mercator: mercator, Cap: func(dst []byte, south bool) ([]byte, error) {
+		return appendTilePoints(ctx, dst, v, set, t)
+	}, func(dst []byte, south bool) ([]byte, error) {
 		return appendRegions(ctx, dst, v, set, t, func(b *tiles.Reader, ctx context.Context, dst []byte, _ quadkey.Tile,
 			of []tiles.Selector, _ ...tiles.LabelNames) ([]byte, error) {
 			return b.AppendCap(ctx, dst, south, of)
 		})
-	}})
+	})
+}
+
+// appendCut appends the layers that mercator has of a tile, or those in degrees that are cut from them
+// and, unless it is nil, from what polar has.
+func appendCut(ctx context.Context, dst []byte, v *view, t quadkey.Tile, mercator func([]byte, quadkey.Tile) ([]byte, error),
+	polar func(dst []byte, south bool) ([]byte, error),
+) ([]byte, error) {
+	if !v.inDegrees {
+		return mercator(dst, t)
+	}
+	return platecarree.Append(ctx, dst, t, platecarree.Source{Mercator: func(dst []byte, t quadkey.Tile) ([]byte, error) {
+		left := mostNames // each has its most important names
+		v.naming.Left = &left
+		return mercator(dst, t)
+	}, Cap: polar})
 }
 
 // regionLayers appends layers of boundaries of a tile in Web Mercator, as Reader.AppendMVT does.
@@ -80,6 +85,13 @@ func appendMLT(dst []byte, layers func([]byte) ([]byte, error)) ([]byte, error) 
 
 // appendPoints appends the layers of points that a set has.
 func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+	return appendCut(ctx, dst, v, t, func(dst []byte, t quadkey.Tile) ([]byte, error) {
+		return appendTilePoints(ctx, dst, v, set, t)
+	}, nil)
+}
+
+// appendTilePoints appends those of a tile in Web Mercator.
+func appendTilePoints(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	for _, p := range v.of(set) {
 		from, err := v.tiler(p)
 		if err != nil {
