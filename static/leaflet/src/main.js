@@ -84,6 +84,7 @@ function layOut() {
 layOut()
 new ResizeObserver(layOut).observe(card.root)
 addEventListener('resize', layOut)
+for (const turned of [roomy, matchMedia('(orientation: portrait)')]) turned.addEventListener('change', card.toHead)
 
 // The map takes focus from a click too; only for the keyboard does it show so, with the point that Enter asks about.
 addEventListener('keydown', () => document.documentElement.classList.add('keyboard'), true)

@@ -18,6 +18,7 @@ class FakeElement {
   }
 
   contains() { return false }
+  querySelector() { return null }
   get className() { return this.attributes.get('class') ?? '' }
   get textContent() { return this.childNodes.map(child => child.textContent ?? child).join('') }
   get all() { return [this, ...this.childNodes.flatMap(child => child.all ?? [])] }

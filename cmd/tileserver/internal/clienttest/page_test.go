@@ -338,6 +338,25 @@ func TestMapPagePanels(t *testing.T) {
 		low := evaluate[float64](w, `document.querySelector('#card').getBoundingClientRect().top`)
 		w.press("#card .handle")
 		w.waitFor(fmt.Sprintf(`document.querySelector('#card').getBoundingClientRect().top < %f`, low))
+		// By finger from there to its lowest stop, which shows its head, then to its highest, where its content scrolls.
+		stop := func(name, expanded string) {
+			t.Helper()
+			w.waitFor(`document.querySelector('#card').matches('.` + name + `:not(.dragged)') && document.querySelector('.handle').ariaExpanded === '` + expanded + `'`)
+		}
+		stop("full", "true")
+		w.swipe(195, 400, 840)
+		stop("peek", "false")
+		w.keep("panel-phone-peek")
+		w.swipe(195, 800, 20)
+		stop("full", "true")
+		w.swipe(195, 700, 500)
+		w.waitFor(`document.querySelector('#card').scrollTop > 0`)
+		stop("full", "true")
+		w.do(chromedp.EmulateViewport(844, 390, chromedp.EmulateMobile, chromedp.EmulateTouch))
+		w.waitFor(`document.querySelector('#card').scrollTop === 0`)
+		w.do(chromedp.EmulateViewport(phone.width, phone.height, chromedp.EmulateMobile, chromedp.EmulateTouch))
+		w.press("#card .handle")
+		stop("half", "false")
 		if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
 			t.Errorf("the page is %d pixels wider than the phone", n)
 		}
