@@ -25,6 +25,7 @@ import { createPermalink } from './permalink.js'
 import { columnsOfSchema, NEUTRAL, PLACES } from './engine/regiontypes.js'
 import { Scale } from './map/scale.js'
 import { Legend } from './map/legend.js'
+import { shareLink } from './panels/share.js'
 import { listen } from './panels/shortcuts.js'
 import { createSuggest } from './panels/suggest.js'
 import { keptTheme, mapTheme, otherTheme, roomy, setNeutral, setTheme } from './theme.js'
@@ -36,9 +37,10 @@ import { createView, MAX_ZOOM } from './map/view.js'
 import { direction, t, translate } from './words/words.js'
 
 const DOUBLE_CLICK = 200 // milliseconds between the clicks of one, at most
+const TOLD = 3000 // milliseconds that a message stays
 const REST = 60 // milliseconds that the mouse rests on a region to point at it
-const LOW = 600 // pixels; in lower windows the buttons lie in rows
-const COLUMN = 504 // and where a sheet leaves less than this, which the bar and a column of all buttons take
+const LOW = 644 // pixels; in lower windows the buttons lie in rows
+const COLUMN = 548 // and where a sheet leaves less than this, which the bar and a column of all buttons take
 
 translate(document.documentElement)
 // In languages that are written from right to left the page is mirrored, but for the map itself.
@@ -266,6 +268,12 @@ function showGraticule() {
   else graticule.remove()
 }
 
+// Says something on the map for a moment.
+function tell(message) {
+  notice.show('told', message)
+  setTimeout(() => notice.settle('told'), TOLD)
+}
+
 // Users' own points on the map, and what comes with them.
 function addPoints(layer, collections) {
   const crossings = createCrossings(element('crossings'), {
@@ -306,7 +314,8 @@ function addTools(inspector, help, use) {
   }
   const tools = [
     { name: 'locate', label: t('Where am I'), key: 'm', press: () => answers.locate() },
-    { name: 'area', label: t('Draw an area'), key: 'p', press: () => answers.area.draw(), toggles: true },
+    { name: 'area', label: t('Measure or draw an area'), key: 'p', press: () => answers.area.draw(), toggles: true },
+    { name: 'share', label: t('Share'), key: 's', press: () => shareLink(card.title, tell) },
     { name: 'grid', label: t('Tile grid'), key: 'g', press: () => inspector.toggle(), toggles: true },
     { name: 'theme', label: t('Light or dark'), key: 't', press: theme },
     { name: 'use', label: t('Use this map'), key: 'u', press: use },

@@ -24,6 +24,8 @@ class FakeElement {
   get all() { return [this, ...this.childNodes.flatMap(child => child.all ?? [])] }
 }
 
+process.env.TZ = 'UTC' // where nobody reckons in miles
+
 globalThis.document = {
   baseURI: 'http://maps.example/',
   createElement: name => new FakeElement(name),

@@ -28,6 +28,10 @@ export function createCard(root, { onClose, announce }) {
   return {
     root,
     close,
+
+    /** What it is about, or the page's own title. */
+    get title() { return root.querySelector('h2')?.textContent || t('Quadrille map') },
+
     hide,
 
     /** Shows its head, after the screen was turned. */
