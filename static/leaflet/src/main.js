@@ -88,6 +88,13 @@ new ResizeObserver(layOut).observe(card.root)
 addEventListener('resize', layOut)
 for (const turned of [roomy, matchMedia('(orientation: portrait)')]) turned.addEventListener('change', card.toHead)
 
+// On paper the map shows what it shows here, on paper of any size.
+addEventListener('beforeprint', () => {
+  const { clientWidth, clientHeight } = map.getContainer()
+  document.documentElement.style.setProperty('--seen-width', `${clientWidth}px`)
+  document.documentElement.style.setProperty('--seen-height', `${clientHeight}px`)
+})
+
 // The map takes focus from a click too; only for the keyboard does it show so, with the point that Enter asks about.
 addEventListener('keydown', () => document.documentElement.classList.add('keyboard'), true)
 addEventListener('pointerdown', () => document.documentElement.classList.remove('keyboard'), true)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -368,6 +369,28 @@ func TestMapPagePanels(t *testing.T) {
 			.filter(e => { const r = e.getBoundingClientRect(); return r.width < 44 || r.height < 44 }).map(e => e.ariaLabel ?? e.textContent)`)
 		if len(small) > 0 {
 			t.Errorf("too small for a finger: %q", small)
+		}
+	})
+
+	// Paper has its own size and shows what the screen does, beneath a title.
+	t.Run("print", func(t *testing.T) {
+		w := open(t, browser, site+"/#5/45/5/at=45.2,5.1", desktop)
+		w.drawn(0)
+		w.waitFor(title + ` === 'North Westland'`)
+		evaluate[any](w, `dispatchEvent(new Event('beforeprint'))`)
+		if _, err := chromedp.Call(w.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+			t.Fatal(err)
+		}
+		w.do(chromedp.EmulateViewport(700, 990))
+		const seen = `(map => [map.clientWidth, map.clientHeight, Math.round(map.getBoundingClientRect().width), Math.round(map.getBoundingClientRect().left)])(document.querySelector('#map'))`
+		want := fmt.Sprintf("[%d,%d,700,0]", desktop.width, desktop.height)
+		w.waitFor(`JSON.stringify(` + seen + `) === '` + want + `'`)
+		const shown = `[...document.querySelectorAll('h1, h2, button, #card .content, .credits ul')].filter(e => e.checkVisibility()).map(e => e.tagName).join()`
+		if got := evaluate[string](w, shown); got != "H1,H2,UL" {
+			t.Errorf("on paper there are %s", got)
+		}
+		if got := evaluate[string](w, `document.elementFromPoint(5, 15).closest('.card h2').textContent`); got != "North Westland" {
+			t.Errorf("the title is %q", got)
 		}
 	})
 
