@@ -29,6 +29,7 @@ import { shareLink } from './panels/share.js'
 import { listen } from './panels/shortcuts.js'
 import { createSuggest } from './panels/suggest.js'
 import { keptTheme, mapTheme, otherTheme, roomy, setNeutral, setTheme } from './theme.js'
+import { createThemes } from './panels/themes.js'
 import { watchTiles } from './server/tilelog.js'
 import { Toolbar } from './panels/toolbar.js'
 import { createUnderlay } from './map/underlay.js'
@@ -135,7 +136,7 @@ async function start() {
   ask(points)
   const help = createHelp(element('help'), has.status)
   const use = createUse(element('use'), { announce, shown: () => ({ ...centre(decimals(map.getZoom())), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), colours: permalink.state.colours, filters: switches.filter(({ on }) => on).flatMap(({ filter = [] }) => filter), theme: mapTheme() }) })
-  const tools = addTools(inspector, help, use)
+  const tools = addTools(inspector, help, use, types.length > 0 && layers.changed)
   permalink.onVisit(state => {
     setTheme(state.theme || keptTheme())
     switchTo(switches, state.layers ?? usual)
@@ -202,7 +203,7 @@ function addFilters(collections, points) {
 }
 
 function addLayerSwitch(switches, usual, { points, inspector, underlay, filters }) {
-  const layers = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
+  const changed = type => {
     if (type === PLACES) names.showPlaces(type.on)
     else if (type === GRATICULE) showGraticule()
     else if (type === NEUTRAL) setNeutral(type.on)
@@ -218,7 +219,9 @@ function addLayerSwitch(switches, usual, { points, inspector, underlay, filters 
     const on = typesOn(switches)
     permalink.set({ layers: String(on) === String(usual) ? null : on })
     answers?.area.refresh()
-  }, filters.form)
+  }
+  const rows = switches.filter(type => type !== NEUTRAL)
+  const layers = { ...createLayerSwitch(element('layers').querySelector('fieldset'), rows, changed, filters.form), changed }
   element('layers').hidden = switches.length === 0
   element('layers').open = roomy.matches && innerHeight >= 560
   element('layers').addEventListener('toggle', () => names.soon())
@@ -313,22 +316,31 @@ function addInspector(hasPlaces, points) {
   })
 }
 
-function addTools(inspector, help, use) {
-  const theme = () => {
-    const next = otherTheme()
-    setTheme(next, { keep: true })
-    permalink.set({ theme: next })
+// changed(NEUTRAL) is called after the land got other colours; it is missing where there is no land.
+function addTools(inspector, help, use, changed) {
+  const showTheme = theme => {
+    setTheme(theme, { keep: true })
+    permalink.set({ theme })
   }
   const tools = [
     { name: 'locate', label: t('Where am I'), key: 'm', press: () => answers.locate() },
     { name: 'area', label: t('Measure or draw an area'), key: 'p', press: () => answers.area.draw(), toggles: true },
     { name: 'share', label: t('Share'), key: 's', press: () => shareLink(card.title, tell) },
     { name: 'grid', label: t('Tile grid'), key: 'g', press: () => inspector.toggle(), toggles: true },
-    { name: 'theme', label: t('Light or dark'), key: 't', press: theme },
+    { name: 'theme', label: t('Colours'), press: () => themes(), opens: 'themes' },
     { name: 'use', label: t('Use this map'), key: 'u', press: use },
     { name: 'help', label: t('Help and data'), key: '?', press: help },
   ]
   toolbar = new Toolbar(tools, { position: `bottom${END}` }).addTo(map)
+  const themes = createThemes(element('themes'), toolbar.button('theme'), {
+    chosen: () => ({ theme: permalink.state.theme || keptTheme(), neutral: changed ? NEUTRAL.on : undefined }),
+    choose({ theme, neutral }) {
+      if (theme !== undefined) return showTheme(theme)
+      NEUTRAL.on = neutral
+      changed(NEUTRAL)
+    },
+    opened: on => toolbar.press('theme', on),
+  })
   const layers = element('layers')
   listen({
     ...Object.fromEntries(tools.map(({ key, press }) => [key, press])),
@@ -338,6 +350,7 @@ function addTools(inspector, help, use) {
       layers.open = !layers.open
       if (layers.open) layers.querySelector('input')?.focus()
     },
+    t: () => showTheme(otherTheme()),
     n: () => step(1),
     N: () => step(-1),
     r: () => { if (inspector.on) inspector.measure() },

@@ -295,7 +295,7 @@ func TestMapPagePanels(t *testing.T) {
 			}
 			seen[focus] = true
 		}
-		for _, want := range []string{"search", "map", "country", "state", "places", "Where am I", "Tile grid", "Light or dark",
+		for _, want := range []string{"search", "map", "country", "state", "places", "Where am I", "Tile grid", "Colours",
 			"Help and data", "Zoom in", "Zoom out"} {
 			if !seen[want] {
 				t.Errorf("Tab does not reach %q; it reaches %v", want, seen)
@@ -329,6 +329,20 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`getComputedStyle(document.documentElement).colorScheme === 'dark' && location.hash.includes('theme=dark')`)
 		w.key("t")
 		w.waitFor(`getComputedStyle(document.documentElement).colorScheme === 'light' && !location.hash.includes('theme')`)
+
+		// The colours beneath their button.
+		w.press(".tool-theme")
+		w.waitFor(`document.querySelector('.tool-theme').ariaExpanded === 'true' && document.activeElement.closest('label').textContent === 'Political colours'`)
+		w.keep("panel-colours-light")
+		w.key(kb.ArrowDown)
+		w.waitFor(`location.hash.includes('neutral')`)
+		w.key("\t")
+		w.waitFor(`document.activeElement.closest('label').textContent === 'As the system'`)
+		w.key(kb.ArrowUp)
+		w.waitFor(`getComputedStyle(document.documentElement).colorScheme === 'dark' && location.hash.includes('theme=dark')`)
+		w.key(kb.Escape)
+		w.waitFor(`document.querySelector('#themes').hidden && document.activeElement.matches('.tool-theme')`)
+		evaluate[any](w, `localStorage.clear()`)
 	})
 
 	t.Run("phone", func(t *testing.T) {

@@ -1,4 +1,4 @@
-// The buttons beside the map: where the reader is, the tile grid, light and dark, how to use the map elsewhere, help.
+// The buttons beside the map: where the reader is, what to measure and to share, the tile grid, colours, how to use the map elsewhere, help.
 import { Control, DomEvent } from 'leaflet'
 import { el, icon } from '../dom.js'
 import { t } from '../words/words.js'
@@ -13,13 +13,14 @@ const icons = {
   help: 'M9.2 9.3a2.9 2.9 0 1 1 4.2 2.6c-.9.5-1.4 1-1.4 2M12 17.4v.1M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z',
 }
 
-/** A bar of buttons, { name, label, key, press, toggles }: name is that of an icon; one that toggles says whether it is pressed. */
+/** A bar of buttons, { name, label, key, press, toggles, opens }: name is that of an icon; one that toggles says whether it is pressed, and one that
+ * opens an element, by its id, whether that is open. */
 export const Toolbar = Control.extend({
   initialize(buttons, { position }) {
     this.options = { position }
     this._buttons = new Map(buttons.map(button => [button.name, el('button', {
-      type: 'button', class: `tool-${button.name}`, onclick: button.press, title: `${button.label} (${button.key})`, 'aria-label': button.label,
-      'aria-keyshortcuts': button.key, 'aria-pressed': button.toggles && 'false',
+      type: 'button', class: `tool-${button.name}`, onclick: button.press, title: button.key ? `${button.label} (${button.key})` : button.label, 'aria-label': button.label,
+      'aria-keyshortcuts': button.key, 'aria-pressed': button.toggles && 'false', 'aria-expanded': button.opens && 'false', 'aria-controls': button.opens,
     }, icon(icons[button.name]))]))
   },
 
@@ -30,8 +31,13 @@ export const Toolbar = Control.extend({
     return bar
   },
 
-  /** Shows a button as pressed or not. */
+  /** Shows a button as pressed or open, or not. */
   press(name, on) {
-    this._buttons.get(name).setAttribute('aria-pressed', String(on))
+    const button = this._buttons.get(name)
+    button.setAttribute(button.hasAttribute('aria-expanded') ? 'aria-expanded' : 'aria-pressed', String(on))
+  },
+
+  button(name) {
+    return this._buttons.get(name)
   },
 })
