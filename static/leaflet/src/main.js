@@ -80,13 +80,14 @@ const panels = () => [bar, card.root, element('layers'), ...document.querySelect
 // On a narrow screen the card is a sheet at the bottom, and the map's own controls stand above it.
 function layOut() {
   const sheet = card.root.hidden || roomy.matches ? 0 : card.root.offsetHeight
-  document.documentElement.style.setProperty('--sheet', `${sheet}px`)
+  for (const one of document.querySelectorAll('.leaflet-bottom, #notice')) one.style.setProperty('--sheet', `${sheet}px`) // on the root it would cost a frame
   document.documentElement.classList.toggle('low', innerHeight < LOW || innerHeight - sheet < COLUMN)
-  names?.soon()
+  if (!card.root.matches('.dragged')) names?.soon() // a finger that moves has the processor for itself
 }
 layOut()
 new ResizeObserver(layOut).observe(card.root)
 addEventListener('resize', layOut)
+for (const end of ['pointerup', 'pointercancel']) card.root.addEventListener(end, layOut)
 for (const turned of [roomy, matchMedia('(orientation: portrait)')]) turned.addEventListener('change', card.toHead)
 
 // On paper the map shows what it shows here, on paper of any size.
