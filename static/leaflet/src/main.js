@@ -25,9 +25,11 @@ import { createPermalink } from './permalink.js'
 import { columnsOfSchema, NEUTRAL, PLACES } from './engine/regiontypes.js'
 import { Scale } from './map/scale.js'
 import { Legend } from './map/legend.js'
+import { shareLink } from './panels/share.js'
 import { listen } from './panels/shortcuts.js'
 import { createSuggest } from './panels/suggest.js'
 import { keptTheme, mapTheme, otherTheme, roomy, setNeutral, setTheme } from './theme.js'
+import { createThemes } from './panels/themes.js'
 import { watchTiles } from './server/tilelog.js'
 import { Toolbar } from './panels/toolbar.js'
 import { createUnderlay } from './map/underlay.js'
@@ -36,9 +38,10 @@ import { createView, MAX_ZOOM } from './map/view.js'
 import { direction, t, translate } from './words/words.js'
 
 const DOUBLE_CLICK = 200 // milliseconds between the clicks of one, at most
+const TOLD = 3000 // milliseconds that a message stays
 const REST = 60 // milliseconds that the mouse rests on a region to point at it
-const LOW = 600 // pixels; in lower windows the buttons lie in rows
-const COLUMN = 504 // and where a sheet leaves less than this, which the bar and a column of all buttons take
+const LOW = 644 // pixels; in lower windows the buttons lie in rows
+const COLUMN = 548 // and where a sheet leaves less than this, which the bar and a column of all buttons take
 
 translate(document.documentElement)
 // In languages that are written from right to left the page is mirrored, but for the map itself.
@@ -77,13 +80,22 @@ const panels = () => [bar, card.root, element('layers'), ...document.querySelect
 // On a narrow screen the card is a sheet at the bottom, and the map's own controls stand above it.
 function layOut() {
   const sheet = card.root.hidden || roomy.matches ? 0 : card.root.offsetHeight
-  document.documentElement.style.setProperty('--sheet', `${sheet}px`)
+  for (const one of document.querySelectorAll('.leaflet-bottom, #notice')) one.style.setProperty('--sheet', `${sheet}px`) // on the root it would cost a frame
   document.documentElement.classList.toggle('low', innerHeight < LOW || innerHeight - sheet < COLUMN)
-  names?.soon()
+  if (!card.root.matches('.dragged')) names?.soon() // a finger that moves has the processor for itself
 }
 layOut()
 new ResizeObserver(layOut).observe(card.root)
 addEventListener('resize', layOut)
+for (const end of ['pointerup', 'pointercancel']) card.root.addEventListener(end, layOut)
+for (const turned of [roomy, matchMedia('(orientation: portrait)')]) turned.addEventListener('change', card.toHead)
+
+// On paper the map shows what it shows here, on paper of any size.
+addEventListener('beforeprint', () => {
+  const { clientWidth, clientHeight } = map.getContainer()
+  document.documentElement.style.setProperty('--seen-width', `${clientWidth}px`)
+  document.documentElement.style.setProperty('--seen-height', `${clientHeight}px`)
+})
 
 // The map takes focus from a click too; only for the keyboard does it show so, with the point that Enter asks about.
 addEventListener('keydown', () => document.documentElement.classList.add('keyboard'), true)
@@ -125,7 +137,7 @@ async function start() {
   ask(points)
   const help = createHelp(element('help'), has.status)
   const use = createUse(element('use'), { announce, shown: () => ({ ...centre(decimals(map.getZoom())), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), colours: permalink.state.colours, filters: switches.filter(({ on }) => on).flatMap(({ filter = [] }) => filter), theme: mapTheme() }) })
-  const tools = addTools(inspector, help, use)
+  const tools = addTools(inspector, help, use, types.length > 0 && layers.changed)
   permalink.onVisit(state => {
     setTheme(state.theme || keptTheme())
     switchTo(switches, state.layers ?? usual)
@@ -192,7 +204,7 @@ function addFilters(collections, points) {
 }
 
 function addLayerSwitch(switches, usual, { points, inspector, underlay, filters }) {
-  const layers = createLayerSwitch(element('layers').querySelector('fieldset'), switches, type => {
+  const changed = type => {
     if (type === PLACES) names.showPlaces(type.on)
     else if (type === GRATICULE) showGraticule()
     else if (type === NEUTRAL) setNeutral(type.on)
@@ -208,7 +220,9 @@ function addLayerSwitch(switches, usual, { points, inspector, underlay, filters 
     const on = typesOn(switches)
     permalink.set({ layers: String(on) === String(usual) ? null : on })
     answers?.area.refresh()
-  }, filters.form)
+  }
+  const rows = switches.filter(type => type !== NEUTRAL)
+  const layers = { ...createLayerSwitch(element('layers').querySelector('fieldset'), rows, changed, filters.form), changed }
   element('layers').hidden = switches.length === 0
   element('layers').open = roomy.matches && innerHeight >= 560
   element('layers').addEventListener('toggle', () => names.soon())
@@ -265,6 +279,12 @@ function showGraticule() {
   else graticule.remove()
 }
 
+// Says something on the map for a moment.
+function tell(message) {
+  notice.show('told', message)
+  setTimeout(() => notice.settle('told'), TOLD)
+}
+
 // Users' own points on the map, and what comes with them.
 function addPoints(layer, collections) {
   const crossings = createCrossings(element('crossings'), {
@@ -297,21 +317,31 @@ function addInspector(hasPlaces, points) {
   })
 }
 
-function addTools(inspector, help, use) {
-  const theme = () => {
-    const next = otherTheme()
-    setTheme(next, { keep: true })
-    permalink.set({ theme: next })
+// changed(NEUTRAL) is called after the land got other colours; it is missing where there is no land.
+function addTools(inspector, help, use, changed) {
+  const showTheme = theme => {
+    setTheme(theme, { keep: true })
+    permalink.set({ theme })
   }
   const tools = [
     { name: 'locate', label: t('Where am I'), key: 'm', press: () => answers.locate() },
-    { name: 'area', label: t('Draw an area'), key: 'p', press: () => answers.area.draw(), toggles: true },
+    { name: 'area', label: t('Measure or draw an area'), key: 'p', press: () => answers.area.draw(), toggles: true },
+    { name: 'share', label: t('Share'), key: 's', press: () => shareLink(card.title, tell) },
     { name: 'grid', label: t('Tile grid'), key: 'g', press: () => inspector.toggle(), toggles: true },
-    { name: 'theme', label: t('Light or dark'), key: 't', press: theme },
+    { name: 'theme', label: t('Colours'), press: () => themes(), opens: 'themes' },
     { name: 'use', label: t('Use this map'), key: 'u', press: use },
     { name: 'help', label: t('Help and data'), key: '?', press: help },
   ]
   toolbar = new Toolbar(tools, { position: `bottom${END}` }).addTo(map)
+  const themes = createThemes(element('themes'), toolbar.button('theme'), {
+    chosen: () => ({ theme: permalink.state.theme || keptTheme(), neutral: changed ? NEUTRAL.on : undefined }),
+    choose({ theme, neutral }) {
+      if (theme !== undefined) return showTheme(theme)
+      NEUTRAL.on = neutral
+      changed(NEUTRAL)
+    },
+    opened: on => toolbar.press('theme', on),
+  })
   const layers = element('layers')
   listen({
     ...Object.fromEntries(tools.map(({ key, press }) => [key, press])),
@@ -321,6 +351,7 @@ function addTools(inspector, help, use) {
       layers.open = !layers.open
       if (layers.open) layers.querySelector('input')?.focus()
     },
+    t: () => showTheme(otherTheme()),
     n: () => step(1),
     N: () => step(-1),
     r: () => { if (inspector.on) inspector.measure() },

@@ -2,7 +2,7 @@ import './document.js'
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { filtersFor } from '../src/hash.js'
-import { sizeOf } from '../src/engine/landsize.js'
+import { lengthOf, sizeOf } from '../src/engine/landsize.js'
 import { filterWords, partsOf } from '../src/panels/filters.js'
 import { queryOf } from '../src/server/api.js'
 import { landSize } from '../src/words/format.js'
@@ -31,7 +31,16 @@ test('the size of a box is that of its strips, either way round and across 180°
 })
 
 test('sizes in words', () => {
-  for (const [metres, want] of [[850, '850 m²'], [1.24e6, '1.2 km²'], [41_285e6, '41,285 km²'], [NaN, ''], [-1, '']]) assert.equal(landSize(metres), want)
+  for (const [metres, want] of [[850, '850 m²'], [1.24e6, '1.2 km²'], [41_285e6, '41,285 km²'], [NaN, ''], [-1, '']]) assert.equal(landSize(metres, false), want)
+  for (const [metres, want] of [[4046.86, '1 ac'], [2.59e6, '1 mi²'], [41_285e6, '15,940 mi²']]) assert.equal(landSize(metres, true), want)
+})
+
+test('the length of a line is along great circles, also across 180°', () => {
+  const quarter = Math.PI / 2 * 6_371_008.8
+  for (const [corners, want] of [
+    [[], 0], [[[5, 5]], 0], [[[0, 0], [90, 0]], quarter], [[[0, 0], [0, 90], [40, 0]], 2 * quarter], [[[0, 60], [180, 60]], quarter * 2 / 3],
+    [[[179, 0], [181, 0]], quarter / 45], [[[0, 0], [180, 0], [360, 0]], 4 * quarter],
+  ]) assert.ok(Math.abs(lengthOf(corners) - want) < 1e-3, `${JSON.stringify(corners)}: ${lengthOf(corners)}`)
 })
 
 test('filters in words, of whatever properties are called', () => {

@@ -18,10 +18,13 @@ class FakeElement {
   }
 
   contains() { return false }
+  querySelector() { return null }
   get className() { return this.attributes.get('class') ?? '' }
   get textContent() { return this.childNodes.map(child => child.textContent ?? child).join('') }
   get all() { return [this, ...this.childNodes.flatMap(child => child.all ?? [])] }
 }
+
+process.env.TZ = 'UTC' // where nobody reckons in miles
 
 globalThis.document = {
   baseURI: 'http://maps.example/',

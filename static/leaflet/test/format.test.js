@@ -2,12 +2,23 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { coordinates, distance, placeKind, population, title, zoneBasis } from '../src/words/format.js'
 import { displayText } from '../src/words/text.js'
+import { wantsMiles } from '../src/words/units.js'
 
 test('distances', () => {
   for (const [metres, want] of [
     [0, 'here'], [0.9, 'here'], [1, '1 m'], [49.6, '50 m'], [99.4, '99 m'], [104, '100 m'], [994, '990 m'], [995, '1 km'],
     [1234, '1.2 km'], [9_940, '9.9 km'], [12_345, '12 km'], [1_234_567, '1,235 km'], [-1, ''], [NaN, ''], [undefined, ''],
-  ]) assert.equal(distance(metres), want, String(metres))
+  ]) assert.equal(distance(metres, false), want, String(metres))
+  for (const [metres, want] of [[0.9, 'here'], [30.48, '100 ft'], [160, '525 ft'], [161, '0.1 mi'], [1609.344, '1 mi'], [15_000, '9.3 mi'], [1_609_344, '1,000 mi'], [NaN, '']]) {
+    assert.equal(distance(metres, true), want, String(metres))
+  }
+})
+
+test('miles are for readers of such a language whose clock is of such a country, or who chose them', () => {
+  for (const [chosen, language, clock, want] of [
+    ['', 'en-US', 'America/Denver', true], ['', 'en-US', 'Europe/Paris', false], ['', 'en-CA', 'America/Denver', false], ['', 'en-GB', 'Europe/London', true],
+    ['metric', 'en-US', 'America/Denver', false], ['imperial', 'fr', 'Europe/Paris', true],
+  ]) assert.equal(wantsMiles(chosen, [language], clock), want, `${chosen} ${language} ${clock}`)
 })
 
 test('the time zone of a point says how it is known', () => {

@@ -44,7 +44,7 @@ for (const code of Object.keys(SPOKEN).filter(code => code !== 'en')) {
 
 test('the language is the one chosen, else the first that the page speaks', () => {
   for (const [preferred, chosen, want] of [
-    [['de-CH', 'fr'], '', 'de'], [['nl', 'pt-BR'], '', 'pt'], [['nl'], '', 'en'], [['zh-Hant-TW'], '', 'zh'], [['de'], 'ja', 'ja'],
+    [['de-CH', 'fr'], '', 'de'], [['sv', 'pt-BR'], '', 'pt'], [['sv'], '', 'en'], [['zh-Hant-TW'], '', 'zh'], [['de'], 'ja', 'ja'],
     [['de'], 'tlh', 'de'], [[], '', 'en'], [['constructor'], '', 'en'],
   ]) assert.equal(spoken(preferred, chosen), want)
 })

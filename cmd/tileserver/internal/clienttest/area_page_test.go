@@ -50,7 +50,10 @@ func TestMapPageOfAreas(t *testing.T) {
 		w.click(corner[0], corner[1])
 	}
 	w.waitFor(`document.querySelectorAll('.corner').length === 4`)
+	// Clicks hit pixels, of which one has more than a kilometre.
+	w.waitFor(`/^4 corners · Length: (49|50)\d km · [\d,]+ km²$/.test(document.querySelector('#card .subtitle').textContent)`)
 	w.click(42, 8) // the first corner closes
+	w.waitFor(`/^4 corners · Perimeter: 6[67]\d km$/.test(document.querySelector('#card .subtitle').textContent)`)
 	w.waitFor(amount + ` === '6'`)
 	choose(w, ".in-area select", "p.kind")
 	choose(w, ".in-area select + select", "price")
@@ -65,6 +68,10 @@ func TestMapPageOfAreas(t *testing.T) {
 	if !strings.Contains(hash, "points:shops.kind=cafe&polygon=") {
 		t.Errorf("the address has no filter and area: %s", hash)
 	}
+
+	evaluate[any](w, `navigator.share = async what => { window.shared = what }`)
+	w.press(".tool-share")
+	w.waitFor(`window.shared.url === location.href && window.shared.title.endsWith('km²')`)
 
 	// The link shows the same, to a reader with a small screen.
 	w = open(t, browser, site+"/"+hash, screen{width: 390, height: 844, density: 2, touch: true, dark: true})

@@ -52,8 +52,7 @@ func TestMapPage(t *testing.T) {
 		if credits := w.texts(".credits li"); !slices.Contains(credits, `Us & "friends", example.org`) {
 			t.Errorf("credits: %q", credits)
 		}
-		if got, want := w.texts(".layers label span"), []string{"Countries", "States", "Places", "Graticule",
-			"Neutral colours"}; !slices.Equal(got, want) {
+		if got, want := w.texts(".layers label span"), []string{"Countries", "States", "Places", "Graticule"}; !slices.Equal(got, want) {
 			t.Errorf("layers: %q, want %q", got, want)
 		}
 

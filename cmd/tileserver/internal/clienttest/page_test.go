@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -294,7 +295,7 @@ func TestMapPagePanels(t *testing.T) {
 			}
 			seen[focus] = true
 		}
-		for _, want := range []string{"search", "map", "country", "state", "places", "Where am I", "Tile grid", "Light or dark",
+		for _, want := range []string{"search", "map", "country", "state", "places", "Where am I", "Tile grid", "Colours",
 			"Help and data", "Zoom in", "Zoom out"} {
 			if !seen[want] {
 				t.Errorf("Tab does not reach %q; it reaches %v", want, seen)
@@ -328,6 +329,20 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`getComputedStyle(document.documentElement).colorScheme === 'dark' && location.hash.includes('theme=dark')`)
 		w.key("t")
 		w.waitFor(`getComputedStyle(document.documentElement).colorScheme === 'light' && !location.hash.includes('theme')`)
+
+		// The colours beneath their button.
+		w.press(".tool-theme")
+		w.waitFor(`document.querySelector('.tool-theme').ariaExpanded === 'true' && document.activeElement.closest('label').textContent === 'Political colours'`)
+		w.keep("panel-colours-light")
+		w.key(kb.ArrowDown)
+		w.waitFor(`location.hash.includes('neutral')`)
+		w.key("\t")
+		w.waitFor(`document.activeElement.closest('label').textContent === 'As the system'`)
+		w.key(kb.ArrowUp)
+		w.waitFor(`getComputedStyle(document.documentElement).colorScheme === 'dark' && location.hash.includes('theme=dark')`)
+		w.key(kb.Escape)
+		w.waitFor(`document.querySelector('#themes').hidden && document.activeElement.matches('.tool-theme')`)
+		evaluate[any](w, `localStorage.clear()`)
 	})
 
 	t.Run("phone", func(t *testing.T) {
@@ -338,6 +353,25 @@ func TestMapPagePanels(t *testing.T) {
 		low := evaluate[float64](w, `document.querySelector('#card').getBoundingClientRect().top`)
 		w.press("#card .handle")
 		w.waitFor(fmt.Sprintf(`document.querySelector('#card').getBoundingClientRect().top < %f`, low))
+		// By finger from there to its lowest stop, which shows its head, then to its highest, where its content scrolls.
+		stop := func(name, expanded string) {
+			t.Helper()
+			w.waitFor(`document.querySelector('#card').matches('.` + name + `:not(.dragged)') && document.querySelector('.handle').ariaExpanded === '` + expanded + `'`)
+		}
+		stop("full", "true")
+		w.swipe(195, 400, 840)
+		stop("peek", "false")
+		w.keep("panel-phone-peek")
+		w.swipe(195, 800, 20)
+		stop("full", "true")
+		w.swipe(195, 700, 500)
+		w.waitFor(`document.querySelector('#card').scrollTop > 0`)
+		stop("full", "true")
+		w.do(chromedp.EmulateViewport(844, 390, chromedp.EmulateMobile, chromedp.EmulateTouch))
+		w.waitFor(`document.querySelector('#card').scrollTop === 0`)
+		w.do(chromedp.EmulateViewport(phone.width, phone.height, chromedp.EmulateMobile, chromedp.EmulateTouch))
+		w.press("#card .handle")
+		stop("half", "false")
 		if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
 			t.Errorf("the page is %d pixels wider than the phone", n)
 		}
@@ -349,6 +383,28 @@ func TestMapPagePanels(t *testing.T) {
 			.filter(e => { const r = e.getBoundingClientRect(); return r.width < 44 || r.height < 44 }).map(e => e.ariaLabel ?? e.textContent)`)
 		if len(small) > 0 {
 			t.Errorf("too small for a finger: %q", small)
+		}
+	})
+
+	// Paper has its own size and shows what the screen does, beneath a title.
+	t.Run("print", func(t *testing.T) {
+		w := open(t, browser, site+"/#5/45/5/at=45.2,5.1", desktop)
+		w.drawn(0)
+		w.waitFor(title + ` === 'North Westland'`)
+		evaluate[any](w, `dispatchEvent(new Event('beforeprint'))`)
+		if _, err := chromedp.Call(w.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+			t.Fatal(err)
+		}
+		w.do(chromedp.EmulateViewport(700, 990))
+		const seen = `(map => [map.clientWidth, map.clientHeight, Math.round(map.getBoundingClientRect().width), Math.round(map.getBoundingClientRect().left)])(document.querySelector('#map'))`
+		want := fmt.Sprintf("[%d,%d,700,0]", desktop.width, desktop.height)
+		w.waitFor(`JSON.stringify(` + seen + `) === '` + want + `'`)
+		const shown = `[...document.querySelectorAll('h1, h2, button, #card .content, .credits ul')].filter(e => e.checkVisibility()).map(e => e.tagName).join()`
+		if got := evaluate[string](w, shown); got != "H1,H2,UL" {
+			t.Errorf("on paper there are %s", got)
+		}
+		if got := evaluate[string](w, `document.elementFromPoint(5, 15).closest('.card h2').textContent`); got != "North Westland" {
+			t.Errorf("the title is %q", got)
 		}
 	})
 

@@ -124,7 +124,7 @@ func TestMapPageOfPoints(t *testing.T) {
 	w := open(t, browser, site+"/#6/44/11", screen{width: 1280, height: 800, density: 1})
 	w.settled()
 	const title = `document.querySelector('#card h2')?.textContent`
-	if got, want := w.texts(".layers label span"), []string{"Countries", "Places", "Graticule", "Neutral colours", "Cars <b>&",
+	if got, want := w.texts(".layers label span"), []string{"Countries", "Places", "Graticule", "Cars <b>&",
 		"Shops", "Colour by"}; !slices.Equal(got, want) {
 		t.Errorf("layers: %q, want %q", got, want)
 	}

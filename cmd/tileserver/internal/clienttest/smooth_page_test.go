@@ -302,3 +302,21 @@ func (w *window) wheel(x, y, down float64) {
 	const nearlyNone = 1e-6 // the library leaves out a 0, and the browser wants a value
 	w.mouse(input.DispatchMouseEventParams{Type: "mouseWheel", X: x, Y: y, DeltaX: nearlyNone, DeltaY: down})
 }
+
+// swipe moves a finger along a column of the page.
+func (w *window) swipe(x, from, to float64) {
+	w.t.Helper()
+	const steps = 8
+	touch := func(what input.DispatchTouchEventType, points ...*input.TouchPoint) {
+		w.t.Helper()
+		p := input.DispatchTouchEventParams{Type: what, TouchPoints: append([]*input.TouchPoint{}, points...)}
+		if _, err := chromedp.Call(w.ctx, input.DispatchTouchEvent, p); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	touch(input.DispatchTouchEventTypeTouchStart, &input.TouchPoint{X: x, Y: from})
+	for i := 1.0; i <= steps; i++ {
+		touch(input.DispatchTouchEventTypeTouchMove, &input.TouchPoint{X: x, Y: from + (to-from)*i/steps})
+	}
+	touch(input.DispatchTouchEventTypeTouchEnd)
+}

@@ -103,11 +103,10 @@ func newSetCard(d *datasetStatus, now time.Time) setCard {
 	}
 	fact("Outdated", d.Outdated)
 	fact("Warning", strings.Join(d.Warnings, "; "))
-	for _, name := range slices.Sorted(maps.Keys(d.Records)) {
-		fact(strings.ReplaceAll(name, "_", " "), grouped(d.Records[name]))
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.Bad)) {
-		fact("left out: "+strings.ReplaceAll(name, "_", " "), grouped(d.Bad[name]))
+	fact("Records", counts(d.Records))
+	fact("Left out", counts(d.Bad))
+	if worldwide(d.Bounds) {
+		fact("Area", "the whole world")
 	}
 	for _, source := range d.Sources {
 		line := source.Attribution
@@ -121,10 +120,25 @@ func newSetCard(d *datasetStatus, now time.Time) setCard {
 	return card
 }
 
-// extentsOf returns the box [west, south, east, north] in degrees as one extent, or
-// as two if it crosses ±180°.
+// counts writes how many records there are of each kind.
+func counts(records map[string]int64) string {
+	var kinds []string
+	for _, name := range slices.Sorted(maps.Keys(records)) {
+		kinds = append(kinds, grouped(records[name])+" "+strings.ReplaceAll(name, "_", " "))
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// worldwide reports whether a box [west, south, east, north] in degrees holds nearly all land, so that
+// there is nothing to see on a map of it.
+func worldwide(bounds []float64) bool {
+	return len(bounds) == 4 && bounds[2]-bounds[0] > 330 && bounds[3]-bounds[1] > 120
+}
+
+// extentsOf returns the box [west, south, east, north] in degrees as one extent, as two if it crosses
+// ±180°, or as none if it is worldwide.
 func extentsOf(bounds []float64) []extent {
-	if len(bounds) != 4 {
+	if len(bounds) != 4 || worldwide(bounds) {
 		return nil
 	}
 	west, south, east, north := bounds[0], bounds[1], bounds[2], bounds[3]

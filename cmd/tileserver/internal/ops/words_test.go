@@ -31,14 +31,14 @@ func TestWords(t *testing.T) {
 }
 
 // A box is drawn within the map of the page, in two parts if it crosses ±180°, and large enough to
-// be visible.
+// be visible. Of the whole world there is none.
 func TestExtents(t *testing.T) {
 	for _, tc := range []struct {
 		bounds []float64
 		parts  int
 	}{
 		{nil, 0}, {[]float64{5, 45, 10, 48}, 1}, {[]float64{170, -20, -170, -10}, 2}, {[]float64{8, 47, 8, 47},
-			1}, {[]float64{-180, -90, 180, 90}, 1},
+			1}, {[]float64{-180, -90, 180, 90}, 0}, {[]float64{-180, 40, 180, 90}, 1},
 	} {
 		parts := extentsOf(tc.bounds)
 		if len(parts) != tc.parts {
@@ -49,5 +49,15 @@ func TestExtents(t *testing.T) {
 				t.Errorf("%v is drawn at %+v", tc.bounds, e)
 			}
 		}
+	}
+}
+
+// The kinds of records come in the order of their names.
+func TestCounts(t *testing.T) {
+	if got, want := counts(map[string]int64{"river": 6, "time_zone": 4190, "country": 254}), "254 country, 6 river, 4,190 time zone"; got != want {
+		t.Errorf("counts: %q, want %q", got, want)
+	}
+	if got := counts(nil); got != "" {
+		t.Errorf("counts of nothing: %q", got)
 	}
 }

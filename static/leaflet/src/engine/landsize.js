@@ -1,5 +1,15 @@
-// How much land an area holds.
+// How long a line is and how much land an area holds.
 const EARTH = 6_371_008.8 // metres, mean radius
+
+/** The length of a line through corners, [lon, lat], along great circles, in metres. */
+export function lengthOf(corners) {
+  const hav = degrees => Math.sin(degrees * Math.PI / 360) ** 2
+  const cos = degrees => Math.cos(degrees * Math.PI / 180)
+  return corners.slice(1).reduce((sum, [lon, lat], i) => {
+    const [from, south] = corners[i]
+    return sum + 2 * EARTH * Math.asin(Math.min(1, Math.sqrt(hav(lat - south) + cos(lat) * cos(south) * hav(lon - from))))
+  }, 0)
+}
 
 /** The size of an area in square metres, whose edges are straight in degrees, or NaN where its edges cross. */
 export function sizeOf(corners) {

@@ -1,5 +1,5 @@
-// An area that the reader draws corner by corner, by mouse, finger or keyboard, and its outline on the map.
-import { circleMarker, layerGroup, polygon } from 'leaflet'
+// A line or an area that the reader draws corner by corner, by mouse, finger or keyboard, and its outline on the map.
+import { circleMarker, layerGroup, polygon, polyline } from 'leaflet'
 import { decimals, wrapLongitude } from '../hash.js'
 import { nearestLongitude } from '../engine/tilegrid.js'
 
@@ -8,7 +8,7 @@ const NEAR = 12 // CSS pixels from the first corner that still mean it
 const SAME = 3 // and from the last, of the second half of a double click
 
 /**
- * Draws on a map. toggled(on) is called when drawing begins and ends, changed(count) with the number of corners meanwhile, done(corners)
+ * Draws on a map. toggled(on) is called when drawing begins and ends, changed(corners) meanwhile, done(corners)
  * with those of an area that was closed, [[lon, lat]].
  */
 export function createDrawing(map, { toggled, changed, done }) {
@@ -35,13 +35,14 @@ export function createDrawing(map, { toggled, changed, done }) {
     const points = [...list, ...next].map(([lon, lat]) => [lat, lon + shift])
     marks.addLayer(polygon(points, { className: corners ? 'area drawing' : 'area', interactive: false }))
     if (!corners) return
+    marks.addLayer(polyline(points, { className: 'area line', interactive: false }))
     for (const point of points.slice(0, list.length)) marks.addLayer(circleMarker(point, { radius: 5, className: 'corner', interactive: false }))
   }
 
   function set(list) {
     corners = list
     draw()
-    changed(list.length)
+    changed(list)
   }
   function add(latlng) {
     if (corners.length >= 3 && away(corners[0], latlng) <= NEAR) api.close()
@@ -75,7 +76,7 @@ export function createDrawing(map, { toggled, changed, done }) {
     start() {
       root.focus()
       turn(true)
-      changed(0)
+      changed([])
     },
 
     /** Ends drawing without an area. */

@@ -110,13 +110,13 @@ export const NamesLayer = Layer.extend({
     return sheet?.names.find(({ box }) => x > box.left && x < box.right && y > box.top && y < box.bottom) ?? null
   },
 
-  /** The name that comes a number of names after the one aimed at, as the eye reads, aimed at now; null where there is none. */
+  /** The name that comes a number of names after the one aimed at, from the middle of the map outwards, aimed at now; null where there is none. */
   next(step) {
     const sheet = this._sheets.at(-1)
     const { x, y } = this._map.getSize()
     const seen = this._map.getZoom() === sheet?.zoom ? sheet.names.filter(({ text, box: { left, right, top, bottom } }) => text && left > BEYOND && right < x + BEYOND && top > BEYOND && bottom < y + BEYOND) : []
-    const row = ({ box }) => Math.round(box.top / 24)
-    seen.sort((a, b) => row(a) - row(b) || a.box.left - b.box.left)
+    const away = ({ box: { left, right, top, bottom } }) => Math.hypot((left + right) / 2 - BEYOND - x / 2, (top + bottom) / 2 - BEYOND - y / 2)
+    seen.sort((a, b) => away(a) - away(b))
     const at = seen.findIndex(({ id }) => id === this.aimed?.id)
     this.aim(seen.at(at < 0 && step < 0 ? -1 : (at + step) % seen.length) ?? null)
     return this.aimed

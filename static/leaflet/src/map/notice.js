@@ -10,7 +10,7 @@ export function createNotice(root) {
   const open = new Map() // subject → { message, retry }, the latest last
   const draw = () => {
     const latest = [...open.values()].at(-1)
-    if (latest) fill(root, el('p', {}, latest.message), el('button', { type: 'button', onclick: again }, t('Try again')))
+    if (latest) fill(root, el('p', {}, latest.message), latest.retry && el('button', { type: 'button', onclick: again }, t('Try again')))
     else root.replaceChildren()
     root.hidden = !latest
   }
@@ -18,10 +18,10 @@ export function createNotice(root) {
     const all = [...open.values()]
     open.clear()
     draw()
-    for (const { retry } of all) retry()
+    for (const { retry } of all) retry?.()
   }
   return {
-    /** Shows a message with a button that calls retry. */
+    /** Shows a message, with a button that calls retry if there is one. */
     show(subject, message, retry) {
       open.delete(subject)
       open.set(subject, { message, retry })

@@ -1,17 +1,8 @@
 // The scale bar in kilometres or miles: pressing it changes from one to the other, and is remembered.
 import { Control, DomEvent } from 'leaflet'
-import { keep, kept } from '../kept.js'
-import { languages } from '../words/language.js'
+import { keep } from '../kept.js'
+import { wantsMiles } from '../words/units.js'
 import { t } from '../words/words.js'
-
-// Where people reckon in miles. Most browsers of the world say en-US, so the clock must be of such a country too.
-const MILES = /-(us|gb|lr|mm)$/i
-const CLOCKS = /^(US|Europe\/London|Africa\/Monrovia|Asia\/(Yangon|Rangoon)|Pacific\/Honolulu|America\/(New_York|Detroit|Kentucky|Louisville|Indiana|Chicago|Menominee|North_Dakota|Denver|Boise|Phoenix|Los_Angeles|Anchorage|Juneau|Sitka|Metlakatla|Yakutat|Nome|Adak))/
-
-/** Whether a reader of these languages and this time zone, who chose before or did not, gets miles. */
-export function wantsMiles(kept, [first] = languages, clock = new Intl.DateTimeFormat().resolvedOptions().timeZone) {
-  return kept === 'imperial' || kept !== 'metric' && MILES.test(first) && CLOCKS.test(clock)
-}
 
 export const Scale = Control.Scale.extend({
   onAdd(map) {
@@ -28,7 +19,7 @@ export const Scale = Control.Scale.extend({
       event.stopPropagation()
       this._turn()
     })
-    this._show(wantsMiles(kept('units')))
+    this._show(wantsMiles())
     return root
   },
 

@@ -68,7 +68,14 @@ export function createView(root, { card, bar, permalink }) {
   let held = null
   map.on('dragstart', () => { held = null })
   map.on('moveend', () => { if (held && !map.getBounds().contains(near(held))) held = null })
-  if (card instanceof Element) new ResizeObserver(() => { if (held && goal === null) api.reveal(held) }).observe(card)
+  if (card instanceof Element) {
+    const grown = () => {
+      const rests = !card.matches('.dragged, .full') && card.getAnimations().length === 0
+      if (held && goal === null && rests) api.reveal(held)
+    }
+    new ResizeObserver(grown).observe(card)
+    card.addEventListener('transitionend', grown)
+  }
   function fly(bounds, options) {
     const animate = !prefersStill()
     map[animate ? 'flyToBounds' : 'fitBounds'](bounds, { ...padding(), ...options, animate, duration: 1.2 })

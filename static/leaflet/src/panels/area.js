@@ -1,16 +1,16 @@
-// An area that the reader draws: how to, and then what is in it of every layer that is shown.
+// What the reader draws: how long the line is, and once it is closed what is in the area of every layer that is shown.
 import { areaOf, inArea, isPosition, queryOf } from '../server/api.js'
 import { failure, note, ringing, skeleton } from './card.js'
 import { copyButton } from './copy.js'
 import { el, fill } from '../dom.js'
 import { conditionWords } from './filters.js'
 import { createDrawing } from '../map/drawing.js'
-import { sizeOf } from '../engine/landsize.js'
+import { lengthOf, sizeOf } from '../engine/landsize.js'
 import { isShort, regionOf } from '../hash.js'
 import { valueText } from '../map/legendrows.js'
 import { areas, PLACES } from '../engine/regiontypes.js'
 import { takeAlong } from './share.js'
-import { landSize, placeKind, title, typeName } from '../words/format.js'
+import { distance, landSize, placeKind, title, typeName } from '../words/format.js'
 import { askedLanguage } from '../words/language.js'
 import { displayText } from '../words/text.js'
 import { nameLanguages, number, t } from '../words/words.js'
@@ -30,13 +30,14 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
   const chosen = new Map() // path → { by, sum } of its counts, which outlast a new answer
   const drawing = createDrawing(map, {
     toggled,
-    changed(count) {
-      corners.textContent = count > 0 ? t('{count} corners', { count }) : ''
+    changed(list) {
+      const count = list.length
+      measures.textContent = count > 0 ? [t('{count} corners', { count }), count > 1 && t('Length: {length}', { length: distance(lengthOf(list)) }), count > 2 && landSize(sizeOf(list))].filter(Boolean).join(' · ') : ''
       const focused = [close, back].find(one => one === document.activeElement)
       close.disabled = count < 3
       back.disabled = count === 0
       if (focused?.disabled) map.getContainer().focus() // rather than nothing
-      if (count > 0) announce(corners.textContent)
+      if (count > 0) announce(measures.textContent)
     },
     done(polygon) {
       permalink.set({ polygon, select: null }, { step: true })
@@ -44,7 +45,7 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
     },
   })
   const button = (words, onclick) => el('button', { type: 'button', class: 'chip', onclick }, words)
-  const corners = el('span', { class: 'quiet' })
+  const measures = el('span', {})
   const close = button(t('Close the area'), () => drawing.close())
   const back = button(t('Take the last corner back'), () => drawing.back())
 
@@ -59,7 +60,7 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
       pin(null)
       select(null)
       permalink.set({ select: null }, { step: true })
-      card.show({ kicker: t('Draw an area'), title: t('Set its corners'), chips: [close, back, corners] },
+      card.show({ kicker: t('Measure or draw an area'), title: t('Set corners'), subtitle: measures, chips: [close, back] },
         note(t('Click or tap the corners one after the other. The first corner or a double click closes the area.'),
           !matchMedia('(hover: none)').matches && t('By keyboard: the arrows move the map, the space bar sets a corner at the crosshair, Enter closes, Backspace takes a corner back, Esc ends.')))
       drawing.start()
@@ -95,7 +96,7 @@ export function createArea({ card, map, mark, select, pin, rows, own, place, reg
       api.outline()
       const size = landSize(sizeOf(polygon))
       card.show({
-        kicker: t('Area'), title: size || t('Its edges cross'), subtitle: t('{count} corners', { count: polygon.length }),
+        kicker: t('Area'), title: size || t('Its edges cross'), subtitle: `${t('{count} corners', { count: polygon.length })} · ${t('Perimeter: {length}', { length: distance(lengthOf([...polygon, polygon[0]])) })}`,
         chips: [
           ...takeAlong({ title: t('Area'), path: '', at: null, announce }),
           copyButton('GeoJSON', () => JSON.stringify(areaOf(polygon)), announce), button(t('Remove'), () => card.close()),

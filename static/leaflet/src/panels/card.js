@@ -1,6 +1,7 @@
 // The card that holds an answer, and the pieces answers are made of.
 import { sentence } from '../server/api.js'
 import { el, fill, icon } from '../dom.js'
+import { createSheet } from './sheet.js'
 import { t } from '../words/words.js'
 
 const CLOSE = 'M6 6l12 12M18 6L6 18'
@@ -10,7 +11,7 @@ const CLOSE = 'M6 6l12 12M18 6L6 18'
  * screen readers a sentence: the card as a whole would be too much at once.
  */
 export function createCard(root, { onClose, announce }) {
-  let tall = false
+  const sheet = createSheet(root)
   let shown = '' // the heading
   function close() {
     if (root.hidden) return
@@ -23,22 +24,27 @@ export function createCard(root, { onClose, announce }) {
     shown = ''
     root.replaceChildren()
   }
-  function grow(button) {
-    tall = !tall
-    root.classList.toggle('tall', tall)
-    button.setAttribute('aria-expanded', String(tall))
-  }
 
   return {
     root,
     close,
+
+    /** What it is about, or the page's own title. */
+    get title() { return root.querySelector('h2')?.textContent || t('Quadrille map') },
+
     hide,
+
+    /** Shows its head, after the screen was turned. */
+    toHead() {
+      root.scrollTop = 0
+      sheet.fit()
+    },
 
     /** Shows a heading of kicker, title and subtitle, with chips (buttons and links) below, above any content. */
     show({ kicker, title, subtitle, chips = [], busy = false }, ...content) {
       const focused = root.contains(document.activeElement)
-      const handle = el('button', { type: 'button', class: 'handle', 'aria-label': t('More or less of the answer'), 'aria-expanded': String(tall),
-        onclick: () => grow(handle) })
+      const handle = el('button', { type: 'button', class: 'handle', 'aria-label': t('More or less of the answer'), 'aria-expanded': String(sheet.full),
+        onclick: sheet.turn })
       const closer = el('button', { type: 'button', class: 'close', 'aria-label': t('Close'), title: t('Close (Esc)'), onclick: close }, icon(CLOSE))
       fill(root,
         handle,
@@ -53,6 +59,7 @@ export function createCard(root, { onClose, announce }) {
       root.setAttribute('aria-busy', busy)
       root.hidden = false
       root.scrollTop = 0
+      sheet.fit()
       if (focused) closer.focus() // what had the focus is gone
       const heading = `${kicker}: ${title}`
       if (!busy && heading !== shown) announce(heading)

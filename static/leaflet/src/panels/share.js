@@ -1,7 +1,7 @@
 // What a reader takes along from an answer: its coordinates, a link, the request as a program makes it, a line that embeds the map.
 import { absolute } from '../server/api.js'
 import { jsonLink } from './card.js'
-import { copyButton } from './copy.js'
+import { copyButton, copyText } from './copy.js'
 import { el } from '../dom.js'
 import { t } from '../words/words.js'
 
@@ -38,7 +38,7 @@ export function takeAlong({ title, path, at, zoom = () => 10, announce }) {
     at && copyButton(t('Embed'), () => embedOf(at, Math.round(zoom()), document.baseURI), announce),
   ].filter(Boolean)
   return [
-    canShare() && el('button', { type: 'button', class: 'chip', onclick: () => share(title) }, t('Share')),
+    canShare() && el('button', { type: 'button', class: 'chip', onclick: () => shareLink(title) }, t('Share')),
     el('details', { class: 'copies' }, el('summary', { class: 'chip' }, t('Copy')), el('span', { class: 'chips' }, ...copies)),
     path && jsonLink(path),
   ].filter(Boolean)
@@ -46,7 +46,8 @@ export function takeAlong({ title, path, at, zoom = () => 10, announce }) {
 
 const canShare = () => typeof globalThis.navigator?.share === 'function'
 
-// That the reader thinks better of it is no error.
-function share(title) {
-  navigator.share({ title, url: location.href }).catch(() => {})
+/** Shares the address of the page; where the browser cannot, copies it and tells how that went. */
+export async function shareLink(title, tell) {
+  if (canShare()) await navigator.share({ title, url: location.href }).catch(() => {}) // the reader thought better of it
+  else tell(await copyText(location.href) ? t('Link copied') : t('The browser does not let the page copy'))
 }

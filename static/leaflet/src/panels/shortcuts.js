@@ -4,7 +4,7 @@ import { t } from '../words/words.js'
 /** What the help lists: keys and what they do. */
 export const SHORTCUTS = [
   ['/', t('search')], ['Enter', t('what is at the centre of the map, or pin its tile')], ['Esc', t('close the answer')], ['Left Up Down Right', t('move the map')], ['+ −', t('zoom')],
-  ['l', t('layers')], ['m', t('where am I')], ['n N', t('next or previous name on the map')], ['p', t('draw an area')], ['g', t('tile grid')], ['r', t('measure the tile again')], ['t', t('light or dark')], ['u', t('use this map')], ['?', t('this help')],
+  ['l', t('layers')], ['m', t('where am I')], ['n N', t('next or previous name on the map')], ['p', t('measure or draw an area')], ['s', t('share')], ['g', t('tile grid')], ['r', t('measure the tile again')], ['t', t('light or dark')], ['u', t('use this map')], ['?', t('this help')],
 ]
 
 /** Whether a key pressed is meant for the page: no modifier that browsers use, and nobody is typing. */

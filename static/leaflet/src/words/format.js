@@ -1,5 +1,6 @@
 // Words and figures for people. Everything here is a pure function of its arguments and the reader's languages.
 import { displayText } from './text.js'
+import { wantsMiles } from './units.js'
 import { language, locale, nameLanguages, number, t } from './words.js'
 
 const oneDecimal = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
@@ -7,22 +8,26 @@ const unit = (name, digits = 0) => new Intl.NumberFormat(locale, { style: 'unit'
 const metre = unit('meter')
 const kilometre = unit('kilometer')
 const shortKilometre = unit('kilometer', 1)
+const [foot, mile, shortMile, acre] = [unit('foot'), unit('mile'), unit('mile', 1), unit('acre', 1)]
+const FEET = 0.3048 // metres
+const MILE = 5280 * FEET
 
-/** A distance in metres as words: "here", "850 m", "1.2 km", "1,234 km". Empty for what is not a distance. */
-export function distance(metres) {
+/** A distance in metres as words: "here", "850 m", "1.2 km", "1,234 km", or in feet and miles. Empty for what is not a distance. */
+export function distance(metres, miles = wantsMiles()) {
   if (!Number.isFinite(metres) || metres < 0) return ''
   if (metres < 1) return t('here')
+  if (miles) return metres < MILE / 10 ? foot.format(metres / FEET) : (metres < 10 * MILE ? shortMile : mile).format(metres / MILE)
   if (metres < 995) return metre.format(metres < 100 ? Math.round(metres) : Math.round(metres / 10) * 10)
   const km = metres / 1000
   return km < 10 ? shortKilometre.format(km) : kilometre.format(Math.round(km))
 }
 
-/** A size in square metres as words: "850 m²", "1.2 km²", "41,285 km²". Empty for what is none. */
-export function landSize(metres) {
+/** A size in square metres as words: "850 m²", "1.2 km²", "41,285 km²", or in acres and square miles. Empty for what is none. */
+export function landSize(metres, miles = wantsMiles()) {
   if (!(metres >= 0)) return ''
-  const km = metres / 1e6
-  if (km < 0.1) return `${number.format(Math.round(metres))} m²`
-  return `${km < 100 ? oneDecimal.format(km) : number.format(Math.round(km))} km²`
+  const large = metres / (miles ? MILE * MILE : 1e6)
+  if (large < 0.1) return miles ? acre.format(640 * large) : `${number.format(Math.round(metres))} m²`
+  return `${large < 100 ? oneDecimal.format(large) : number.format(Math.round(large))} ${miles ? 'mi²' : 'km²'}`
 }
 
 /** "47.377° N, 8.542° E", with as many decimals as asked for. */

@@ -8,16 +8,22 @@ const files = {
   fr: () => import('./fr.json', { with: { type: 'json' } }),
   es: () => import('./es.json', { with: { type: 'json' } }),
   pt: () => import('./pt.json', { with: { type: 'json' } }),
+  it: () => import('./it.json', { with: { type: 'json' } }),
+  nl: () => import('./nl.json', { with: { type: 'json' } }),
+  pl: () => import('./pl.json', { with: { type: 'json' } }),
   ru: () => import('./ru.json', { with: { type: 'json' } }),
+  tr: () => import('./tr.json', { with: { type: 'json' } }),
   ar: () => import('./ar.json', { with: { type: 'json' } }),
   hi: () => import('./hi.json', { with: { type: 'json' } }),
   zh: () => import('./zh.json', { with: { type: 'json' } }),
   ja: () => import('./ja.json', { with: { type: 'json' } }),
+  ko: () => import('./ko.json', { with: { type: 'json' } }),
 }
 
 /** The languages that the page speaks, as codes, each with its own name for itself. */
 export const SPOKEN = Object.freeze({
-  en: 'English', de: 'Deutsch', fr: 'Français', es: 'Español', pt: 'Português', ru: 'Русский', ar: 'العربية', hi: 'हिन्दी', zh: '中文', ja: '日本語',
+  en: 'English', de: 'Deutsch', fr: 'Français', es: 'Español', pt: 'Português', it: 'Italiano', nl: 'Nederlands', pl: 'Polski',
+  ru: 'Русский', tr: 'Türkçe', ar: 'العربية', hi: 'हिन्दी', zh: '中文', ja: '日本語', ko: '한국어',
 })
 
 /** The language that the page speaks to a reader who prefers these: what was chosen before, else the first that it can. */
