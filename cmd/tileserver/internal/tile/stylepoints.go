@@ -124,7 +124,8 @@ func (p *palette) countOfCluster(name string) styleLayer {
 	p.write(&l, "town")
 	l.Layout["text-field"] = []any{"coalesce", []any{"get", "point_count_abbreviated"}, []any{"to-string", count}}
 	l.Layout["text-size"], l.Layout["symbol-sort-key"] = 11, []any{"-", count}
-	l.Layout["text-padding"] = 8 // other names keep away from the disc
+	// Other names keep away from the disc, but no disc is without its number.
+	l.Layout["text-padding"], l.Layout["text-allow-overlap"] = 8, true
 	l.Paint = map[string]any{"text-color": p.Map.PointsCount.CSS()}
 	return l
 }
