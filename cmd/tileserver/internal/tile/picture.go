@@ -58,6 +58,7 @@ func PictureStyle(of *theme.Theme) raster.Style {
 		switch {
 		case t.Dot.Radius > 0:
 			t.Text.Size = names.Looks["town"].Size * pictureScale
+			t.Count = raster.TextStyle{Size: countSize * pictureScale, Bold: true, Color: of.Map.PointsCount.NRGBA}
 		case !unnamed(typ):
 			write(&t, names.Region(typ))
 		}

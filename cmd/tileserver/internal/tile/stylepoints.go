@@ -117,13 +117,16 @@ func (p *palette) nameOfPoint(name string) styleLayer {
 	return l
 }
 
+// countSize is the size of the numbers of clusters, in CSS pixels, as on the map page.
+const countSize = 11
+
 // countOfCluster writes the number of points of a cluster on its disc.
 func (p *palette) countOfCluster(name string) styleLayer {
 	l := p.ofPoints(name, ":count", "symbol", true)
 	count := []any{"get", "point_count"}
 	p.write(&l, "town")
 	l.Layout["text-field"] = []any{"coalesce", []any{"get", "point_count_abbreviated"}, []any{"to-string", count}}
-	l.Layout["text-size"], l.Layout["symbol-sort-key"] = 11, []any{"-", count}
+	l.Layout["text-size"], l.Layout["symbol-sort-key"] = countSize, []any{"-", count}
 	// Other names keep away from the disc, but no disc is without its number.
 	l.Layout["text-padding"], l.Layout["text-allow-overlap"] = 5, true
 	l.Paint = map[string]any{"text-color": p.Map.PointsCount.CSS()}
