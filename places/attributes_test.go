@@ -192,6 +192,27 @@ func TestNameIn(t *testing.T) {
 	}
 }
 
+// TestNameInLatin tests that a name without Latin letters has them in a language that is written in them.
+func TestNameInLatin(t *testing.T) {
+	names := []AlternateName{{PlaceID: 2, Lang: "de", Name: "Peking"}}
+	f, _, _ := buildSource(t, Source{Names: buildtest.SeqOf(names), Places: buildtest.SeqOf([]Place{
+		{ID: 1, Name: "Старо Нагоричане"}, {ID: 2, Name: "北京", ASCIIName: "Beijing"}, {ID: 3, Name: "東京"}, {ID: 4, Name: "Κολωνία, Köln"},
+	})}, BuildOptions{NoNames: true})
+	for _, tt := range []struct {
+		id         uint32
+		lang, want string
+	}{
+		{1, "en", "Staro Nagorichane"}, {1, "de-CH", "Staro Nagorichane"}, {1, "ru", ""}, {1, "sr-Latn", "Staro Nagorichane"}, {1, "sr", ""},
+		{2, "en-GB", "Beijing"}, {2, "fr", "Beijing"}, {2, "de", "Peking"}, {2, "ja", ""},
+		{3, "en", "東京"}, {3, "fr", ""}, {4, "en", "Κολωνία, Köln"}, {4, "fr", ""},
+	} {
+		name, ok, err := f.NameIn(t.Context(), tt.id, tt.lang)
+		if err != nil || ok != (tt.want != "") || name != tt.want {
+			t.Errorf("%d in %s: %q, %v, %v", tt.id, tt.lang, name, ok, err)
+		}
+	}
+}
+
 func TestGazetteer(t *testing.T) {
 	f, _, _ := buildSource(t, fullSource(), BuildOptions{})
 	want := []Country{

@@ -73,7 +73,10 @@
 // replaces both weights, also in the choice of the tier. Administrative areas (class A) rank below
 // everything else: on a map their seat represents them.
 //
-// A tile shows the most important place of each of its 4×4 parts. Up to zoom 9 it also shows the
+// A tile shows the most important place of each of its 4×4 parts. From zoom 11 it also shows the most
+// important one that is no town of today: a section of a town, or a historical, abandoned or destroyed
+// place (PPLX, PPLH, PPLCH, PPLQ, PPLW). Coarser tiles have none of these. The seat of a territory that is
+// no country has the code PPLG in tiles, where its record says PPLC. Up to zoom 9 a tile also shows the
 // most important place of another quarter of the part, if that place is a great city. It always
 // shows the part's two most important capitals. A place that is shown at one zoom is therefore
 // shown at every deeper one. From zoom 15 on a tile shows all its places, at most 1000.

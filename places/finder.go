@@ -5,11 +5,15 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
+	"unicode"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/mozillazg/go-unidecode"
 
 	"quadrille/cellstore"
 	"quadrille/feature"
@@ -239,8 +243,9 @@ func (f *Finder) getInfo(ctx context.Context, id uint32, sel *cellstore.Selectio
 
 // NameIn returns the name of a place to display in a language, such as "de" or "zh-TW", in either
 // case. If there is none, it returns the name in the next language of lang.FallbackChain ("zh-Hant", "zh"),
-// and for "en" the place's own name. It reports whether it has found a name. For an id without a
-// place it returns false, or ErrNotFound for English.
+// and for "en" the place's own name. In a language of Latin letters, an own name without any is returned
+// in Latin letters. It reports whether it has found a name. For an id without a place it returns
+// false, or ErrNotFound for English.
 func (f *Finder) NameIn(ctx context.Context, id uint32, code string) (name string, ok bool, err error) {
 	if code == "" || !validLang(code) {
 		return "", false, feature.BadQuery("language %.40q: give an ISO 639 code such as de", code)
@@ -260,14 +265,44 @@ func (f *Finder) NameIn(ctx context.Context, id uint32, code string) (name strin
 			return string(row.Cells[0].Value), true, nil
 		}
 	}
-	if chain[len(chain)-1] != "en" {
+	english := chain[len(chain)-1] == "en"
+	if !english && !lang.IsLatin(code) {
 		return "", false, nil
 	}
 	if err := f.getInfo(ctx, id, selectMembers, row); err != nil {
+		if !english && errors.Is(err, ErrNotFound) {
+			err = nil
+		}
 		return "", false, err
 	}
-	name, err = nameOf(row.Cells[0].Value)
-	return name, err == nil, err
+	own, err := nameOf(row.Cells[0].Value)
+	if name = own; err == nil && lang.IsLatin(code) && !strings.ContainsFunc(own, isLatin) {
+		name, err = f.latinName(ctx, id, own)
+	}
+	if err != nil || !english && name == own {
+		return "", false, err
+	}
+	return name, true, nil
+}
+
+func isLatin(r rune) bool { return unicode.Is(unicode.Latin, r) }
+
+// latinName returns the name of a place in Latin letters: its ASCII name, or else its own name letter
+// by letter. Letters of scripts that write no vowels, or no sounds, say too little for that.
+func (f *Finder) latinName(ctx context.Context, id uint32, own string) (string, error) {
+	record, err := f.Place(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if name := feature.CompactProperties(record[1 : len(record)-1]).Text("ascii_name"); name != "" {
+		return name, nil
+	}
+	for _, r := range own {
+		if unicode.IsLetter(r) && !unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Georgian) {
+			return own, nil
+		}
+	}
+	return unidecode.Unidecode(own), nil
 }
 
 // Counts calls fn with the number of places of each feature class in a tile, in the order of

@@ -1,6 +1,11 @@
 package places
 
-import "quadrille/feature"
+import (
+	"bytes"
+	"strings"
+
+	"quadrille/feature"
+)
 
 // These are the families of tile_places, most important first.
 const (
@@ -64,6 +69,31 @@ func tierOf(qualifier []byte, population, weight uint64) int {
 }
 
 func isCapital(p *place) bool { return string(p.qualifier) == "P.PPLC" }
+
+// isPart reports whether a place is no town of today: a section of one, or historical, abandoned or
+// destroyed. Such places are in tiles from zoom rollupZoom + 1.
+func isPart(qualifier []byte) bool {
+	switch string(qualifier) {
+	case "P.PPLX", "P.PPLH", "P.PPLCH", "P.PPLQ", "P.PPLW":
+		return true
+	}
+	return false
+}
+
+// territories are the codes of ISO 3166-1 for territories that are no countries.
+const territories = "AI AS AW AX BL BM BQ BV CC CW CX FK FO GF GG GI GL GP GS GU HK HM IM IO JE KY MF MO MP MQ MS NC NF PF PM PN PR RE " +
+	"SH SJ SX TC TF TK UM VG VI WF YT"
+
+// asDrawn returns a place as maps draw it: the seat of a territory is no capital.
+func (p *place) asDrawn() *place {
+	if !isCapital(p) || !strings.Contains(territories, string(p.country[:])) {
+		return p
+	}
+	seat := *p
+	seat.qualifier = []byte("P.PPLG")
+	seat.properties = bytes.Replace(p.properties, []byte(`"code":"PPLC"`), []byte(`"code":"PPLG"`), 1)
+	return &seat
+}
 
 const (
 	weightBits = 48

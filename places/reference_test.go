@@ -226,14 +226,14 @@ func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 	byPart := map[quadkey.Tile][]candidate{}
 	quarters := map[uint32]quadkey.Tile{} // of the parts, by id
 	sixteenths := map[uint32]quadkey.Tile{}
-	capitals := map[uint32]bool{}
+	capitals, sections := map[uint32]bool{}, map[uint32]bool{}
 	for _, p := range list {
 		p = settled(p)
 		in, err := quadkey.TileAt(p.Lon, p.Lat, t.Z)
 		if err != nil {
 			panic(err)
 		}
-		if in != t {
+		if in != t || t.Z <= rollupZoom && isPart([]byte(p.Class+"."+p.Code)) {
 			continue
 		}
 		part := t
@@ -252,6 +252,7 @@ func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 				panic(err)
 			}
 		}
+		sections[p.ID] = isPart([]byte(p.Class + "." + p.Code))
 		capitals[p.ID] = p.Class == "P" && p.Code == "PPLC"
 		byPart[part] = append(byPart[part], candidate{bruteImportance(&p), p.ID})
 	}
@@ -259,6 +260,16 @@ func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 	for _, c := range byPart {
 		slices.SortFunc(c, better)
 		if t.Z < allZoom {
+			for _, one := range c {
+				if sections[one.id] {
+					shown = append(shown, one)
+					break
+				}
+			}
+			c = slices.DeleteFunc(c, func(one candidate) bool { return sections[one.id] })
+			if len(c) == 0 {
+				continue
+			}
 			all := c
 			c = append(c[:1:1], greatBeside(all, quarters)...)
 			for _, one := range metropolisNear(all, quarters, sixteenths) {

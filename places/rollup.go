@@ -91,6 +91,9 @@ func (r *rollup) add(c quadkey.Cell, p *place) error {
 		class = int(p.qualifier[0]-'A') + 1
 	}
 	r.tiles[rollupZoom].counts[class]++
+	if isPart(p.qualifier) {
+		return nil
+	}
 
 	if isCapital(p) {
 		if c := r.capitalFor(deepest, p.importance(), p.id); c != nil {
@@ -128,6 +131,7 @@ func (a *shown) show(p *place) error {
 		return err
 	}
 	a.importance, a.id = p.importance(), p.id
+	p = p.asDrawn()
 	a.feature = appendFeature(a.feature[:0], p)
 	a.point = appendPoint(a.point[:0], p, name)
 	return nil

@@ -117,7 +117,7 @@ func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, sel *cellstore.S
 	}
 	var p point
 	for i := range picked.picked {
-		x := &picked.picked[i].place
+		x := picked.picked[i].asDrawn()
 		p.id, p.lat, p.lon = x.id, x.lat, x.lon
 		if sel == selectPoints {
 			name, err := nameIn(x.properties)
@@ -177,7 +177,7 @@ func (f *Finder) eachStored(ctx context.Context, t quadkey.Tile, sel *cellstore.
 // picker chooses the places of a tile below the rollups.
 type picker struct {
 	picked []pick             // in the end, the most important first
-	byPart [3 * parts]int     // the best of each part, then the best capitals, then the second
+	byPart [4 * parts]int     // the best of each part, then the best capitals, the second ones, and the best of isPart
 	best   near.Best[near.ID] // the best of all places; its slots are the elements of picked
 }
 
@@ -243,6 +243,10 @@ func (p *picker) takeBest(t quadkey.Tile, key []byte, x *place) error {
 		return err
 	}
 	part := uint32(cell) >> (2 * (quadkey.CellZoom - partZooms - uint32(t.Z))) % parts
+	if isPart(x.qualifier) { // beside a town, which was shown before
+		p.offer(3*parts+part, x)
+		return nil
+	}
 	p.offer(part, x)
 	if isCapital(x) {
 		first, second := &p.byPart[parts+part], &p.byPart[2*parts+part]
@@ -277,8 +281,8 @@ func (p *picker) offer(slot uint32, x *place) {
 
 // complete reports whether every part has a place that outranks everything in the unread tiers.
 func (p *picker) complete() bool {
-	for _, at := range p.byPart[:parts] {
-		if at < 0 || p.picked[at].importance < notArea {
+	for i, at := range p.byPart {
+		if i/parts%3 == 0 && (at < 0 || p.picked[at].importance < notArea) {
 			return false
 		}
 	}

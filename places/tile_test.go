@@ -340,3 +340,38 @@ func TestGreatCitiesOfOnePart(t *testing.T) {
 		t.Errorf("%v shows %v, want 1 and 2", tile, got)
 	}
 }
+
+// TestDrawnCapitals tests that tiles say of the seat of a territory, at every zoom and in every form,
+// that it is no capital, and that sections of towns and places of the past wait for close zooms.
+func TestDrawnCapitals(t *testing.T) {
+	f := build(t, []Place{
+		{ID: 1, Name: "Nuuk", Lat: 64.18, Lon: -51.72, Class: "P", Code: "PPLC", Country: "GL", Population: 14_798},
+		{ID: 2, Name: "Bern", Lat: 46.95, Lon: 7.45, Class: "P", Code: "PPLC", Country: "CH", Population: 121_631},
+		{ID: 3, Name: "Bümpliz", Lat: 46.94, Lon: 7.38, Class: "P", Code: "PPLX", Country: "CH", Population: 900_000},
+		{ID: 4, Name: "Yono", Lat: 1, Lon: 1, Class: "P", Code: "PPLQ"},
+	})
+	for _, z := range []uint8{0, 5, rollupZoom, rollupZoom + 1, 16} {
+		want := map[string]string{"Nuuk": "PPLG", "Bern": "PPLC"}
+		if z > rollupZoom {
+			want["Bümpliz"], want["Yono"] = "PPLX", "PPLQ"
+		}
+		points, features := map[string]string{}, map[string]string{}
+		tiles := map[quadkey.Tile]bool{}
+		for _, at := range [][2]float64{{-51.72, 64.18}, {7.45, 46.95}, {7.38, 46.94}, {1, 1}} {
+			tiles[must.Get(quadkey.TileAt(at[0], at[1], z)).In(t)] = true
+		}
+		for tile := range tiles {
+			must.Do(t, f.eachShown(t.Context(), tile, selectPoints, func(p *point, _ []byte) error {
+				points[string(p.name)] = string(p.code)
+				return nil
+			}))
+			must.Do(t, feature.Each(f.Tile(t.Context(), tile, nil), func(one *feature.Feature) error {
+				features[one.Name()] = one.Properties.Text("code")
+				return nil
+			}))
+		}
+		if !maps.Equal(points, want) || !maps.Equal(features, want) {
+			t.Errorf("zoom %d has the points %v and the features %v, want %v", z, points, features, want)
+		}
+	}
+}

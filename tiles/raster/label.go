@@ -30,6 +30,7 @@ type name struct {
 	place   bool    // Style.Places applies
 	shown   bool    // with its name
 	ranked  bool    // by the source, not by people
+	cluster bool    // its text is a number, on its disc
 	disc    float64 // the radius of the dot, in pixels of a tile of 256
 	apart   float64 // from the dots of more important places, in the same pixels
 	text    []byte
@@ -44,12 +45,12 @@ const maxNames = 256
 const maxDots = 4096
 
 // discOf returns the radius of the dot for a point that represents a number of points. The largest
-// discs touch if 16 of them are side by side in a tile.
+// discs hardly touch if four of them are side by side in a tile.
 func discOf(radius float64, count float64) float64 {
 	if count <= 1 {
 		return radius
 	}
-	return min(radius+1+math.Floor(math.Log10(count)), 8)
+	return 2*radius + 2.6*(1+min(math.Log10(count), 5))
 }
 
 // Name is a name in a picture.
@@ -134,7 +135,7 @@ func (r *Renderer) arrange(c *canvas, t *Tile) error {
 	frame := image.Rect(0, 0, c.size, c.size)
 	for i := range c.names {
 		n := &c.names[i]
-		n.shown = n.box.Overlaps(frame.Inset(-maxDot*c.scale-MaxNameReachPx)) && c.unobstructed(i)
+		n.shown = n.box.Overlaps(frame.Inset(-maxDot*c.scale-MaxNameReachPx)) && (n.cluster || c.unobstructed(i))
 	}
 	return nil
 }
@@ -300,7 +301,10 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 				}
 				n.class++
 			}
-			if !look.Text.names(n.rank, drawn.Zoom) {
+			if n.cluster {
+				n.look = look.count
+			}
+			if !n.look.Text.names(n.rank, drawn.Zoom) {
 				continue
 			}
 			if typ == placesType && !n.ranked && len(r.places) > 0 {
@@ -417,6 +421,9 @@ func (n *name) read(v *mvt.LayerView, f mvt.Feature) error {
 		case "code":
 			code, _ := mvt.StringValue(value)
 			n.capital, n.part = string(code) == "PPLC", string(code) == "PPLX"
+		case "point_count_abbreviated":
+			n.text, _ = mvt.StringValue(value)
+			n.cluster = true
 		case "point_count":
 			if v, ok := mvt.NumberValue(value); ok && v > 0 {
 				n.rank, n.ranked = -v*1e12, true
@@ -455,6 +462,10 @@ func (c *canvas) place(i int) {
 	off := int(n.disc*float64(c.scale)) + c.scale // the padding gives enough space
 	sides := [4]image.Rectangle{at(x+off, y-height/2), at(x-off-width, y-height/2), at(x-width/2, y-off-height), at(x-width/2, y+off)}
 	isClear := c.clear
+	if n.cluster {
+		n.box = at(x-width/2, y-height/2)
+		return
+	}
 	if n.label { // it gives way to capitals' dots, which do not move either
 		centre := at(x-width/2, y-height/2)
 		sides = [4]image.Rectangle{centre, centre.Add(image.Pt(0, height)), centre.Sub(image.Pt(0, height))}

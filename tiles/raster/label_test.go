@@ -177,3 +177,35 @@ func TestNamesTold(t *testing.T) {
 		t.Errorf("of scale 3: %v, want %v", err, ErrScale)
 	}
 }
+
+// TestCounts tests that every cluster has its number in the middle of its disc, also where another is
+// near.
+func TestCounts(t *testing.T) {
+	s := someStyle()
+	points := s.Types["points"]
+	points.Count = TextStyle{Size: 10, Bold: true}
+	s.Types["points"] = points
+	r, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l mvt.Layer
+	l.Reset("points:shops")
+	for i, at := range []int32{1000, 1100} {
+		l.Begin(uint64(i), mvt.Point)
+		l.Point(mvt.XY{X: at, Y: 2048})
+		l.TagInt("point_count", 1234)
+		l.TagString("point_count_abbreviated", "1.2k")
+		l.End()
+	}
+	names, err := r.Names(&Tile{Zoom: 4, Scale: 1, Points: [9][]byte{4: l.AppendTo(nil)}})
+	if err != nil || len(names) != 2 {
+		t.Fatalf("%d numbers of 2 clusters: %v", len(names), err)
+	}
+	for _, n := range names {
+		x, y := (n.Box.Min.X+n.Box.Max.X)/2, (n.Box.Min.Y+n.Box.Max.Y)/2
+		if n.Text != "1.2k" || x < 60 || x > 70 || y < 127 || y > 129 {
+			t.Errorf("%q at %v", n.Text, n.Box)
+		}
+	}
+}

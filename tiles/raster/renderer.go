@@ -99,6 +99,7 @@ type look struct {
 	palette palette
 	face    *face
 	sizes   []*look // of its names: itself, and those of Type.SmallerTexts
+	count   *look   // of clusters
 }
 
 // New returns a renderer. Errors match ErrStyle.
@@ -117,7 +118,11 @@ func New(style Style) (*Renderer, error) {
 		if t.Text.Bold {
 			l.face = fonts.bold
 		}
-		l.sizes = []*look{l}
+		l.sizes, l.count = []*look{l}, l
+		if t.Count.Size > 0 {
+			t.Text, t.Count = t.Count, TextStyle{}
+			l.count = prepare(t)
+		}
 		for _, text := range t.SmallerTexts {
 			l.sizes = append(l.sizes, prepare(RegionStyle{Turn: t.Turn, Text: text, OnlyAsLand: t.OnlyAsLand}))
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 
 	"quadrille/tiles/mvt"
@@ -73,6 +74,8 @@ type RegionStyle struct {
 	// SmallerTexts are the looks of the names of smaller regions. A region has the last one at the first
 	// two zooms with its name. With each further zoom it has the one before, and in the end TextStyle.
 	SmallerTexts []TextStyle
+	// Count is the look of the numbers of clusters, which stand on their discs.
+	Count TextStyle
 	// LateTurn replaces Turn for the names that are new at a zoom, unless Turn is later.
 	LateTurn int
 	Dot      DotStyle // marks the points of layers that are not labels of regions
@@ -169,7 +172,7 @@ func (t *RegionStyle) check() error {
 		}
 		return fmt.Errorf("%w: set the %s to 0 to %v, not %v", ErrStyle, what, most, v)
 	}
-	for _, s := range t.SmallerTexts {
+	for _, s := range append(slices.Clip(t.SmallerTexts), t.Count) {
 		if err := errors.Join(within("size of text", s.Size, maxText), within("spacing of text", s.Spacing, 1)); err != nil {
 			return err
 		}

@@ -24,6 +24,7 @@ test('Retry-After is seconds or a date, and may be nonsense', () => {
 })
 
 test('a tile is asked for a property that it has not by itself', () => {
-  assert.equal(vectorTilePath(['country', 'points:a'], { z: 1, x: 2, y: 3 }), 'tiles/country,points:a/1/2/3.mvt')
-  assert.equal(vectorTilePath(['ward'], { z: 1, x: 2, y: 3 }, 'a/b &c'), 'tiles/ward/1/2/3.mvt?fields=a%2Fb%20%26c')
+  assert.equal(vectorTilePath(['country', 'points:a'], { z: 1, x: 2, y: 3 }), 'tiles/country,points:a/1/2/3.mvt?names=en')
+  assert.equal(vectorTilePath(['points:a'], { z: 1, x: 2, y: 3 }), 'tiles/points:a/1/2/3.mvt')
+  assert.equal(vectorTilePath(['ward'], { z: 1, x: 2, y: 3 }, 'a/b &c'), 'tiles/ward/1/2/3.mvt?names=en&fields=a%2Fb%20%26c')
 })

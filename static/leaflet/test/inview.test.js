@@ -29,6 +29,14 @@ test('regions share the view; those elsewhere are not sampled', () => {
   assert.ok(west < 512 && east > 512)
 })
 
+test('a spot tells a name that leaves its region', () => {
+  const stairs = (path, x, y) => x < 2048 + y // narrower to the north
+  const [{ spots: [{ x, y, holds }] }] = spotsInView([tileOf([region('all')], { scale: 4 })], 6, box, stairs)
+  const at = (x, y, width) => holds({ left: x - width / 2, right: x + width / 2, top: y - 8, bottom: y + 8 })
+  assert.ok(at(x, y, 200) && at(512, 100, 100))
+  assert.ok(!at(512, 100, 400) && at(512, 400, 400))
+})
+
 test('spots stay where they are when the map moves a little, also in another copy of the world', () => {
   const tiles = world => [tileOf([region('all')], { z: 2, world, scale: 1 })]
   const at = (world, dx) => spotsInView(tiles(world), 4, { minX: world * 4096 + dx, minY: 0, maxX: world * 4096 + 600 + dx, maxY: 500 }, lies)[0]

@@ -62,7 +62,7 @@ test('names come in the language of the reader, else English', () => {
   assert.equal(nameIn({ en: 5 }, ['constructor']), '')
   assert.deepEqual(wellFormed(['de-CH', 'x y', '<b>', 5]), ['de-CH'])
   assert.deepEqual(wellFormed(undefined), ['en'])
-  assert.deepEqual([['de-CH'], ['en-GB', 'de'], ['fr'], ['de-Latn-CH-1901-x']].map(askedLanguage), ['de-CH', '', 'fr', 'de'])
+  assert.deepEqual([['de-CH'], ['en-GB', 'de'], ['fr'], ['de-Latn-CH-1901-x']].map(askedLanguage), ['de-CH', 'en', 'fr', 'de'])
 })
 
 test('what a permalink calls a place', () => {

@@ -107,7 +107,7 @@ func TestMapPagePanels(t *testing.T) {
 			t.Errorf("the time zone: %q", got)
 		}
 		w.waitFor(`document.querySelector('#announce').textContent.includes('Westland')`)
-		if got := evaluate[string](w, `document.querySelector('#card a.chip').getAttribute('href')`); got != "at?lat=45.2&lon=5.1" {
+		if got := evaluate[string](w, `document.querySelector('#card a.chip').getAttribute('href')`); got != "at?lat=45.2&lon=5.1&lang=en" {
 			t.Errorf("the link to JSON goes to %q", got)
 		}
 		w.press("#card .copies summary")
@@ -217,8 +217,8 @@ func TestMapPagePanels(t *testing.T) {
 		w.do(chromedp.MouseEvent("mouseMoved", cross, down))
 		w.press("#tile .chip")
 		w.waitFor(`window.copied !== undefined`)
-		if got := evaluate[string](w, `window.copied`); !strings.Contains(got, "/5/16/11.mvt\n") ||
-			!strings.HasSuffix(got, "/tiles/places/6/33/22.geojson") {
+		if got := evaluate[string](w, `window.copied`); !strings.Contains(got, "/5/16/11.mvt?names=en\n") ||
+			!strings.HasSuffix(got, "/tiles/places/6/33/22.geojson?names=en") {
 			t.Errorf("copied %q, want the addresses of the tile that was pinned", got)
 		}
 		if got := evaluate[string](w, name); got != "6/33/22" {

@@ -97,7 +97,7 @@ func TestLayerOfTheCallers(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/style.json":                                       `"source-layer":"toys"`,
-		"/style.json?layers=toys":                           `"url":"http://example.com/tiles/toys.json"`,
+		"/style.json?layers=toys":                           `"url":"http://example.com/tiles/toys.json?pixels=512"`,
 		"/ogc/tiles/WebMercatorQuad?f=json":                 `"id":"toys"`,
 		"/ogc/collections/toys/tiles?f=json":                `/ogc/collections/toys/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}`,
 		"/ogc/collections?f=json":                           `"id":"toys"`,

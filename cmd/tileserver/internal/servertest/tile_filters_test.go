@@ -84,7 +84,7 @@ func TestFilteredTiles(t *testing.T) {
 		"/tiles/country,points:shops.mlt.json?" + filter:                       "/{z}/{x}/{y}.mlt?" + encoded,
 		"/tiles/points:shops.png.json?theme=dark&" + filter:                    ".png?theme=dark&" + encoded,
 		"/tiles/points:shops.json?name.prefix=" + url.QueryEscape("é&{x}"):     ".mvt?name.prefix=%C3%A9%26%7Bx%7D",
-		"/style.json?layers=country,points:shops&" + filter:                    "/tiles/points:shops.json?" + encoded,
+		"/style.json?layers=country,points:shops&" + filter:                    "/tiles/points:shops.json?pixels=512&" + encoded,
 		"/ogc/collections/points:shops/tiles/WebMercatorQuad?f=json&" + filter: "?f=mvt&" + encoded,
 	} {
 		var doc any
@@ -136,7 +136,8 @@ func TestFilteredTiles(t *testing.T) {
 		t.Errorf("%d of %d shops and %d of 2 drivers pass", single+clustered, want, liveSingle+liveClustered)
 	}
 	style := strings.ReplaceAll(servertest.Body(t, w.Get("/style.json?layers=points:shops,points:drivers&points:shops.price=3")), `\u0026`, "&")
-	if !strings.Contains(style, "/tiles/points:shops.json?points%3Ashops.price=3") || strings.Contains(style, "/tiles/points:drivers.json?points") {
+	if !strings.Contains(style, "/tiles/points:shops.json?pixels=512&points%3Ashops.price=3") ||
+		strings.Contains(style, "/tiles/points:drivers.json?pixels=512&points") {
 		t.Errorf("a style does not filter one layer alone: %s", style)
 	}
 	if got := count("/points/shops/count?points:shops.category=cafe&points:shops.price.lt=20"); got != want {

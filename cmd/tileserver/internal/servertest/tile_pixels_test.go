@@ -10,6 +10,7 @@ import (
 	orbmvt "github.com/paulmach/orb/encoding/mvt"
 
 	"quadrille/cmd/tileserver/internal/servertest"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/quadkey"
 )
@@ -76,6 +77,54 @@ func TestTwiceThePixels(t *testing.T) {
 	}
 }
 
+// Clusters are those of the tile above, as on the map page, but close up: every cluster in one tile.
+func TestClustersOnTwiceThePixels(t *testing.T) {
+	f, _ := servertest.NewCollections(t)
+	points := func(path string) (all []string) {
+		layers, err := orbmvt.Unmarshal([]byte(servertest.Body(t, f.Get(path))))
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		for _, l := range layers {
+			for _, p := range l.Features {
+				all = append(all, fmt.Sprint(p.Properties["cluster_id"], p.Properties["id"], p.Properties["point_count"]))
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	for _, one := range []struct{ above, below uint8 }{{0, 1}, {1, 2}, {3, 4}, {6, 7}, {0, 0}, {16, 16}, {22, 22}} {
+		for at := range tilesOfShops(t, f, one.above) {
+			want, got := points("/tiles/points:shops/"+at.String()+".mvt"), []string(nil)
+			parts := []quadkey.Tile{at}
+			if one.below > one.above {
+				c := at.Children()
+				parts = c[:]
+			}
+			for _, part := range parts {
+				got = append(got, points("/tiles/points:shops/"+part.String()+".mvt?pixels=512")...)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) || len(got) == 0 {
+				t.Errorf("zoom %d shows %v, want %v of %v", one.below, got, want, at)
+			}
+		}
+	}
+}
+
+// tilesOfShops returns the tiles of a zoom that hold the first points of shops.
+func tilesOfShops(t *testing.T, f *servertest.World, z uint8) map[quadkey.Tile]bool {
+	var list struct {
+		Points []struct{ Lat, Lon float64 }
+	}
+	must.Do(t, json.Unmarshal([]byte(servertest.Body(t, f.Get("/points/shops/within?bbox=-180,-85,180,85&limit=5"))), &list))
+	all := map[quadkey.Tile]bool{}
+	for _, p := range list.Points {
+		all[must.Get(quadkey.TileAt(p.Lon, p.Lat, z)).In(t)] = true
+	}
+	return all
+}
+
 // The parameter is a part of addresses and ETags where it has an effect, and is refused elsewhere.
 func TestPixelsParameter(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
@@ -100,7 +149,9 @@ func TestPixelsParameter(t *testing.T) {
 		"/tiles/places/3/4/2.geojson":          true,
 		"/tiles/places,points:shops/3/4/2.mvt": true,
 		"/tiles/places.json":                   true,
-		"/tiles/points:shops/3/4/2.mvt":        false, "/tiles/points:shops.json": false, "/tiles/places/22/0/0.mvt": false,
+		"/tiles/points:shops/3/4/2.mvt":        true,
+		"/tiles/points:shops.json":             true,
+		"/tiles/country/3/4/2.mvt":             false, "/tiles/country.json": false, "/tiles/places/22/0/0.mvt": false,
 	} {
 		tag := func(query string) string { return f.Get(path + query).Header.Get("Etag") }
 		if tag("") == "" || tag("?pixels=256") != tag("") || (tag("?pixels=512") != tag("")) != differs {

@@ -233,10 +233,11 @@ func TestCollectionsInDocuments(t *testing.T) {
 	var style tile.MapStyle
 	for path, sources := range map[string][]string{
 		"/style.json":                                  {"points:cars", "points:shops", "points:shops_label", "quadrille", "quadrille_from_3"},
-		"/style.json?layers=points:shops":              {"points:shops"},
+		"/style.json?layers=points:shops":              {"points:shops", "quadrille"}, // with land below it
+		"/style.json?layers=points:shops&theme=plain":  {"points:shops"},              // it lies over another map
 		"/style.json?layers=country&theme=dark":        {"quadrille"},
 		"/style.json?layers=country,points:cars":       {"points:cars", "quadrille"},
-		"/style.json?layers=points:shops,points:shops": {"points:shops"},
+		"/style.json?layers=points:shops,points:shops": {"points:shops", "quadrille"},
 	} {
 		res := w.Get(path)
 		if tag := res.Header.Get("Etag"); tag == "" {
@@ -245,6 +246,9 @@ func TestCollectionsInDocuments(t *testing.T) {
 		style = tile.MapStyle{}
 		if err := json.Unmarshal([]byte(servertest.Body(t, res)), &style); err != nil {
 			t.Fatal(err)
+		}
+		if strings.Contains(path, "layers=points") && style.Center != [2]float64(doc.Center[:2]) {
+			t.Errorf("%s opens at %v, want the points at %v", path, style.Center, doc.Center)
 		}
 		if got := slices.Sorted(maps.Keys(style.Sources)); !slices.Equal(got, sources) {
 			t.Errorf("%s: sources %q, want %q", path, got, sources)

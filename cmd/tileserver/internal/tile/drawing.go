@@ -42,6 +42,47 @@ func (d doubled) NameIn(ctx context.Context, number uint32, lang string) (string
 	return d.Tiler.(feature.Namer).NameIn(ctx, number, lang)
 }
 
+// apart is a layer without a Drawing for maps that draw a tile on few pixels. A tile shows what lies in it
+// of a tile above it, so that all stands as far apart on every map.
+type apart struct {
+	feature.Tiler
+	side int // pixels
+}
+
+func (a apart) Tile(ctx context.Context, t quadkey.Tile, by feature.Filter) iter.Seq2[*feature.Feature, error] {
+	return func(yield func(*feature.Feature, error) bool) {
+		for f, err := range a.Tiler.Tile(ctx, t.Ancestor(t.Z-levelsApart(t.Z, a.side)), by) {
+			if err == nil {
+				var in quadkey.Tile
+				if in, err = quadkey.TileAt(f.Lon, f.Lat, t.Z); err == nil && in != t {
+					continue
+				}
+			}
+			if !yield(f, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// closeZoom is the first zoom, of tiles of 256 pixels, at which points stand 32 pixels apart. Before it
+// they stand 64 pixels apart, as on the map page.
+const closeZoom = 17
+
+// levelsApart returns how many levels above a tile the tile lies whose points a map shows in it. side is the
+// pixels on which the map draws a tile.
+func levelsApart(zoom uint8, side int) uint8 {
+	levels := uint8(1)
+	if side == 512 {
+		zoom++
+		levels = 0
+	}
+	if zoom < closeZoom {
+		levels++
+	}
+	return min(levels, zoom)
+}
+
 // looked divides the layers of points of a set into those with a Drawing and the others.
 func (set *layerSet) looked() (well, others []string) {
 	for _, name := range set.points {

@@ -24,7 +24,8 @@ type layerSet struct {
 	// points are layers of points in the order of the registry, then collections by name.
 	points []string
 	// drawings has the Drawing of layers of points by name, if they have one. named is set if one
-	// of these layers has feature.Drawing.HasNames, and doubles if one has an Importance.
+	// of these layers has feature.Drawing.HasNames, and doubles if one has an Importance, or
+	// no Drawing.
 	drawings       map[string]*feature.Drawing
 	named, doubles bool
 	// fields are the properties of features that were chosen; nil means the usual ones. columns are
@@ -40,9 +41,8 @@ func (set *layerSet) with(points []string) *layerSet {
 	part := *set
 	part.points, part.named, part.doubles = points, false, false
 	for _, name := range points {
-		if d := part.drawings[name]; d != nil {
-			part.named, part.doubles = part.named || d.HasNames, part.doubles || d.Importance != nil
-		}
+		d := part.drawings[name]
+		part.named, part.doubles = part.named || d != nil && d.HasNames, part.doubles || d == nil || d.Importance != nil
 	}
 	names := slices.Concat(part.regions, points)
 	part.canonical = strings.Join(names, ",")

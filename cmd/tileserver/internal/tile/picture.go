@@ -58,6 +58,7 @@ func PictureStyle(of *theme.Theme) raster.Style {
 		switch {
 		case t.Dot.Radius > 0:
 			t.Text.Size = names.Looks["town"].Size * pictureScale
+			t.Count = raster.TextStyle{Size: countSize * pictureScale, Bold: true, Color: of.Map.PointsCount.NRGBA}
 		case !unnamed(typ):
 			write(&t, names.Region(typ))
 		}
@@ -118,6 +119,7 @@ func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *laye
 	theme uint8, painted *colored) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()
+	v.pictured = true
 	picture := raster.Tile{Zoom: int(t.Z), Row: t.Y, PlateCarree: v.inDegrees, Scale: 1, Paint: painted.paintOf(v, set)}
 	picture.Land, picture.FillSea = set.ground()
 	picture.FillSea = picture.FillSea && v.filters.of[picture.Land] == nil // as around single regions

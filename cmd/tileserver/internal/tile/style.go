@@ -54,12 +54,51 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	how.filters = v.filters
+	asked := set
+	if len(maps) == 0 && theme.GetTokens().Themes[how.theme].Map.Water.A > 0 {
+		if set, err = s.withGround(r.Context(), v, set); err != nil {
+			return err
+		}
+	}
 	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	a.Tag = s.styleTag(r, a, v, base, how, set, maps)
 	if _, live := v.colorFrom(how.color); live { // classes are of this moment
 		a.Tag, a.CacheControl = web.Tag{}, web.NoStore
 	}
-	return s.SendJSON(c, a, func() (any, error) { return s.makeStyle(s.WithClientOf(r.Context(), c), v, set, maps, base, how) })
+	return s.SendJSON(c, a, func() (any, error) {
+		ctx := s.WithClientOf(r.Context(), c)
+		style, err := s.makeStyle(ctx, v, set, maps, base, how)
+		if err == nil && set != asked { // it opens on the points, not on their ground
+			var of *TileJSON
+			if of, err = describe(ctx, v, asked, base); err == nil {
+				style.open(of)
+			}
+		}
+		return style, err
+	})
+}
+
+// withGround returns a set of points alone with the land of the map below them, if the server has
+// boundaries.
+func (s *Handlers) withGround(ctx context.Context, v *view, set *layerSet) (*layerSet, error) {
+	types := v.types()
+	i := slices.IndexFunc(landOrder, func(typ string) bool { return typ != "timezone" && slices.Contains(types, typ) })
+	if len(set.types) > 0 || i < 0 {
+		return set, nil
+	}
+	land, err := s.resolveLayers(ctx, v, landOrder[i])
+	if err != nil {
+		return nil, err
+	}
+	both := *land
+	both.drawings, both.fields = set.drawings, set.fields
+	return both.with(set.points), nil
+}
+
+// open sets where the map opens. Zooms of TileJSON are for tiles of 256 pixels, those of a style
+// for 512.
+func (m *MapStyle) open(on *TileJSON) {
+	m.Center, m.Zoom = [2]float64(on.Center[:2]), max(on.Center[2]-1, 0)
 }
 
 // styling has the parameters of a style.
@@ -108,12 +147,9 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 	style := &MapStyle{
 		Version: 8,
 		Name:    "Quadrille " + how.theme,
-		Center:  [2]float64(tiles.Center[:2]),
-		// Zooms of TileJSON are for tiles of 256 pixels, those of a style for
-		// 512.
-		Zoom:   max(tiles.Center[2]-1, 0),
-		Glyphs: s.Glyphs,
+		Glyphs:  s.Glyphs,
 	}
+	style.open(tiles)
 	painted, err := s.color(ctx, v, set, how.color, how.theme, false)
 	if err != nil {
 		return nil, err
@@ -127,10 +163,14 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 		style.Metadata = &styleMetadata{painted.legend}
 	}
 	if p.Map.Water.A > 0 {
+		under := p.Map.Water
+		if len(set.types) == 0 { // without a shore, nothing is sea
+			under = p.Map.Land[0]
+		}
 		style.Layers = append(style.Layers, styleLayer{
 			ID:    "background",
 			Type:  "background",
-			Paint: map[string]any{"background-color": p.Map.Water.CSS()},
+			Paint: map[string]any{"background-color": under.CSS()},
 		})
 	}
 	style.Layers = append(style.Layers, p.under(style.Sources, maps, base)...)

@@ -98,7 +98,7 @@ func TestStyleSources(t *testing.T) {
 		"quadrille_from_3":   "http://x/tiles/state.mlt.json?names=de",
 		"quadrille_from_7":   "http://x/tiles/county:a,county:b,airports.mlt.json?names=de",
 		"quadrille_timezone": "http://x/tiles/timezone.mlt.json?names=de",
-		"points:shops":       "http://x/tiles/points:shops.mlt.json",
+		"points:shops":       "http://x/tiles/points:shops.mlt.json?pixels=512",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("sources %v, want %v", got, want)

@@ -54,7 +54,7 @@ func (p *palette) sources(set *layerSet, base string, how styling) map[string]st
 		if strings.HasPrefix(id, styleSourceName) {
 			file = with(file, "names", how.lang)
 		}
-		if set.with(list).doubles {
+		if set.with(slices.DeleteFunc(slices.Clone(list), func(name string) bool { return !slices.Contains(set.points, name) })).doubles {
 			file = with(file, "pixels", "512")
 		}
 		if slices.ContainsFunc(list, func(name string) bool { return layerOf(name) == how.color.layer }) {
@@ -117,14 +117,18 @@ func (p *palette) nameOfPoint(name string) styleLayer {
 	return l
 }
 
+// countSize is the size of the numbers of clusters, in CSS pixels, as on the map page.
+const countSize = 11
+
 // countOfCluster writes the number of points of a cluster on its disc.
 func (p *palette) countOfCluster(name string) styleLayer {
 	l := p.ofPoints(name, ":count", "symbol", true)
 	count := []any{"get", "point_count"}
 	p.write(&l, "town")
 	l.Layout["text-field"] = []any{"coalesce", []any{"get", "point_count_abbreviated"}, []any{"to-string", count}}
-	l.Layout["text-size"], l.Layout["symbol-sort-key"] = 11, []any{"-", count}
-	l.Layout["text-padding"] = 8 // other names keep away from the disc
+	l.Layout["text-size"], l.Layout["symbol-sort-key"] = countSize, []any{"-", count}
+	// Other names keep away from the disc, but no disc is without its number.
+	l.Layout["text-padding"], l.Layout["text-allow-overlap"] = 5, true
 	l.Paint = map[string]any{"text-color": p.Map.PointsCount.CSS()}
 	return l
 }

@@ -24,6 +24,8 @@ type view struct {
 	singles int
 	naming  layertile.Names // of its features and regions
 	double  bool            // maps draw its tiles twice as large
+	// pictured is set if its tiles are drawn on 256 pixels here.
+	pictured bool
 	// inDegrees is set if its tiles are those of WorldCRS84Quad, named as package platecarree names them.
 	inDegrees bool
 	fields    []string // of its features, see chosenFields
@@ -141,7 +143,13 @@ func (v *view) of(set *layerSet) (list []*ask.Layer) {
 // tiler returns a layer of the view.
 func (v *view) tiler(p *ask.Layer) (feature.Tiler, error) {
 	l, err := p.Tiler()
-	if d := p.LayerInfo.Drawing; v.double && err == nil && d != nil && d.Importance != nil {
+	switch d := p.LayerInfo.Drawing; {
+	case err != nil:
+	case d == nil && v.pictured:
+		l = apart{l, 256}
+	case d == nil && v.double:
+		l = apart{l, 512}
+	case v.double && d != nil && d.Importance != nil:
 		l = doubled{l}
 	}
 	return l, err

@@ -22,8 +22,8 @@ export function within({ x, y }, { minX, minY, maxX, maxY, covered = [] }) {
 }
 
 /**
- * The regions of the types that stay in view of which some part is in a box of the world's pixels at a zoom: { id, name, type, rank, spots }, the largest first, spots being { x, y, across, down }, the roomiest
- * first. tiles are as arrangeView has them; inside(path, x, y) says whether a point lies in a Path2D.
+ * The regions of the types that stay in view of which some part is in a box of the world's pixels at a zoom: { id, name, type, rank, spots }, the largest first, spots being { x, y, across, down, holds }, the roomiest
+ * first; holds(box) says whether a name there stays in the region. tiles are as arrangeView has them; inside(path, x, y) says whether a point lies in a Path2D.
  *
  * Points of a grid are asked which region they are in. The grid is fixed to the world, so that names keep their places when
  * the map moves a little.
@@ -86,5 +86,14 @@ function roomiest(cells) {
     .filter(({ across }) => across >= FEWEST)
     .sort((a, b) => Math.min(b.across, 3 * b.down) - Math.min(a.across, 3 * a.down) || b.across * b.down - a.across * a.down)
     .slice(0, MOST)
-    .map(({ column, row, across, down }) => ({ x: column * STEP, y: row * STEP, across: across * STEP, down: down * STEP }))
+    .map(({ column, row, across, down }) => ({ x: column * STEP, y: row * STEP, across: across * STEP, down: down * STEP, holds: holder(cells) }))
+}
+
+// Whether the samples next to a box { left, right, top, bottom } are all in the region: a name that moves up or down may come to a
+// narrower place.
+const holder = cells => ({ left, right, top, bottom }) => {
+  for (let row = Math.round(top / STEP); row <= Math.round(bottom / STEP); row++) {
+    for (let column = Math.ceil(left / STEP); column <= Math.floor(right / STEP); column++) if (!cells.has(`${column},${row}`)) return false
+  }
+  return true
 }

@@ -45,7 +45,7 @@ const sides = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [1, 1], [-1, -1], [-1,
 
 /**
  * Arranges places { id, name, lat, lon, x, y, code, population } and regions { id, name, x, y, across, down, rank, type } (x, y and
- * the room for a region's name in CSS pixels, type as regiontypes.js has it; spots is a list of such places where the name may stand instead) by turns, the
+ * the room for a region's name in CSS pixels, type as regiontypes.js has it; spots is a list of such places where the name may stand instead, with holds(box), whether it is still in the region there) by turns, the
  * most important first. The answer is a list of { id, place or region, look, lines, box, dot }: box is where the lines stand, in
  * their middle, and dot the { x, y, radius, ring } of a place.
  *
@@ -97,7 +97,7 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [], f
   const addRegion = ({ region }, late = false) => {
     const waits = region.type.type === 'country' && !late
     const writing = { looks: looksAt(writingOf(region.type), region.rank, zoom) }
-    const stand = ({ x, y }, ways) => ways.map(way => ({ ...way, box: boxAround({ x, y: y - way.rise }, way.width + 2 * AIR, way.height) })).filter(({ box }) => free(box))
+    const stand = ({ x, y, holds = () => true }, ways) => ways.map(way => ({ ...way, box: boxAround({ x, y: y - way.rise }, way.width + 2 * AIR, way.height) })).filter(({ box }) => free(box) && holds(box))
     const waysAt = (spots, cut) => spots.flatMap(spot => stand(spot, candidates({ ...spot, name: region.name, cut }, writing, measure)))
     let ways = Number.isFinite(region.x) ? waysAt([region], false) : []
     if (ways.length === 0) ways = waysAt(region.spots ?? [], true)

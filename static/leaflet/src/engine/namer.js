@@ -21,8 +21,8 @@ export function namer(languages) {
 
 function countryNames(languages) {
   try {
-    const names = new Intl.DisplayNames(languages, { type: 'region', style: 'short', fallback: 'none' })
-    return code => names.of(code)
+    const [short, long] = ['short', 'long'].map(style => new Intl.DisplayNames(languages, { type: 'region', style, fallback: 'none' }))
+    return code => /^\p{Lu}+$/u.test(short.of(code)) ? long.of(code) : short.of(code) // no map says US or UK
   } catch {
     return () => undefined
   }

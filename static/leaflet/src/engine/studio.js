@@ -1,6 +1,5 @@
 // The page's side of the workshop: in a worker, or in the page itself where workers cannot paint.
 import { onThemeChange, readTheme } from '../theme.js'
-import { askedLanguage } from '../words/language.js'
 import { connect, serve } from './service.js'
 import { nameLanguages } from '../words/words.js'
 import { createWorkshop } from './workshop.js'
@@ -14,7 +13,7 @@ export function createStudio() {
   const dress = () => studio.call('theme', readTheme())
   dress()
   onThemeChange(dress)
-  if (askedLanguage(nameLanguages)) studio.call('speak', { languages: nameLanguages })
+  studio.call('speak', { languages: nameLanguages })
   return studio
 }
 

@@ -166,8 +166,7 @@ export const search = (text, near, options) => {
 }
 
 function inLanguage(sign = '&') {
-  const code = askedLanguage(nameLanguages)
-  return code && `${sign}lang=${segment(code)}`
+  return `${sign}lang=${segment(asked)}`
 }
 
 export const addressPath = ip => `ip/${segment(ip)}`
@@ -186,11 +185,11 @@ export const properties = async (type, options) =>
 
 const LEGEND = 'quadrille:legend'
 
-// Names of places in the reader's language, beside those of the data.
-const inNames = askedLanguage(nameLanguages) && `?names=${askedLanguage(nameLanguages)}`
-export const placeTilePath = ({ z, x, y }) => `tiles/places/${z}/${x}/${y}.geojson${inNames}`
+// Names of places and regions in the reader's language, beside those of the data.
+const asked = askedLanguage(nameLanguages)
+export const placeTilePath = ({ z, x, y }) => `tiles/places/${z}/${x}/${y}.geojson?names=${asked}`
 export function vectorTilePath(types, { z, x, y }, field = '', filter = []) {
-  const query = queryOf([['fields', field], ...filter])
+  const query = queryOf([['names', types.every(type => type.startsWith('points:')) ? '' : asked], ['fields', field], ...filter])
   return `tiles/${types.map(segment).join(',')}/${z}/${x}/${y}.mvt${query && `?${query}`}`
 }
 

@@ -12,12 +12,9 @@ export function wellFormed(codes) {
 /** The reader's languages. */
 export const languages = Object.freeze(wellFormed(globalThis.navigator?.languages))
 
-/**
- * The language to ask the server for, or '' for names as they are: English readers share those, and with them the answers
- * that caches keep.
- */
+/** The language to ask the server for. All English readers share one, and with it the answers that caches keep. */
 export function askedLanguage([first] = languages) {
-  if (/^en\b/i.test(first)) return ''
+  if (/^en\b/i.test(first)) return 'en'
   return first.length <= LONGEST ? first : first.split('-')[0]
 }
 
