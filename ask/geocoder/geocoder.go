@@ -287,9 +287,9 @@ func (f *finding) findText() error {
 	}
 	// The name, or the name of the region, may have a wrong letter. A text with digits is rather an
 	// address, so its parts are tried first.
-	steps := []func() error{f.forgive, f.part, f.known}
+	steps := []func() error{f.forgive, f.part, f.known, f.addressed}
 	if strings.ContainsFunc(f.q.Text, unicode.IsDigit) {
-		steps = []func() error{f.part, f.forgive, f.known}
+		steps = []func() error{f.part, f.addressed, f.forgive, f.known}
 	}
 	for _, step := range steps {
 		if err := step(); err != nil || len(f.found) > 0 {
