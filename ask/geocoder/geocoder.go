@@ -353,8 +353,6 @@ func (f *finding) preferCodes() {
 		case !r.Match.IsCode:
 		case begun && !isCountryCode(r):
 			r.Score = asBeginning(r, folded)
-		case !capitals && isCountryCode(r) && f.outgrown(r.Weight(), folded):
-			r.Score -= search.CodeBonus
 		case r.Kind == names.Region && (r.Level == 0 || len(text) < iataLetters && slices.Contains(stateLetters, r.Country)):
 			r.Score += 3 * codeBonus
 		case r.Kind == names.Region && capitals:

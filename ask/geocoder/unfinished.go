@@ -1,6 +1,7 @@
 package geocoder
 
 import (
+	"slices"
 	"strings"
 
 	"quadrille/places/names"
@@ -46,7 +47,7 @@ func asBeginning(r *Result, folded string) int32 {
 }
 
 // codesAreBeginnings reports whether a text in small letters is rather the beginning of a name than
-// a code: of the results, weighed by people, the best one has a name that begins so.
+// a code: of the results, weighed by people, the best one has a name of its own that begins so.
 func (f *finding) codesAreBeginnings(folded string) bool {
 	if len(folded) < iataLetters {
 		return false
@@ -59,11 +60,31 @@ func (f *finding) codesAreBeginnings(folded string) bool {
 			code = max(code, asBeginning(r, folded))
 		case r.Match.IsCode:
 			name = max(name, asBeginning(r, folded))
-		default:
+		case r.Match.Name == "" || r.Match.Kind == search.Prefix && beginsWith(r.Name, folded):
 			name = max(name, r.Score)
 		}
 	}
 	return name > code
+}
+
+// deferCountry puts a country that matches by its code in small letters second, behind a city that
+// is so much larger that its name is rather meant: "st" is Saint Petersburg, then São Tomé. If the
+// text is the code of a state too, it is no beginning.
+func (f *finding) deferCountry(folded string) {
+	is := func(r Result) bool { return isCountryCode(&r) }
+	i := slices.IndexFunc(f.found, is)
+	if i < 0 || !f.outgrown(f.found[i].Weight(), folded) || slices.ContainsFunc(f.found, func(r Result) bool {
+		return r.Match.IsCode && r.Kind == names.Region && r.Level > 0 && slices.Contains(stateLetters, r.Country)
+	}) {
+		return
+	}
+	var best int32
+	for k := range f.found {
+		if k != i {
+			best = max(best, f.found[k].Score)
+		}
+	}
+	f.found[i].Score = best - 1
 }
 
 // outgrown reports whether a place has a name that begins with the text, and so many more people
@@ -97,6 +118,9 @@ func (f *finding) deferUnfinished() {
 			strings.Count(string(search.Fold(nil, m.Name)), " ")-words >= unfinishedWords:
 			r.Score -= longName
 		}
+	}
+	if f.q.Text != strings.ToUpper(f.q.Text) {
+		f.deferCountry(folded)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestCodesInSmallLetters(t *testing.T) {
 	for text, want := range map[string]string{ // the first results
 		"mun": "Munich|München Airport", "MUN": "Maturín", "muen": "Munich|München Airport", "muc": "München Airport",
 		"gen": "Genève|Geneva Airport", "GEN": "Puente-Genil", "genev": "Genève|Geneva Airport", "geneva airport": "Geneva Airport",
-		"st": "Saint Petersburg", "ST": "São Tomé and Principe", "port": "Porto Alegre", "santa": "Santa Fe|Buenos Aires",
+		"st": "Saint Petersburg|São Tomé and Principe", "ST": "São Tomé and Principe", "port": "Porto Alegre", "santa": "Santa Fe|Buenos Aires",
 		"zrh": "Zurich Airport|Zürich", "ZRH": "Zurich Airport", "los": "Los Angeles", "LOS": "Murtala Muhammed International Airport",
 		"lax": "Los Angeles", "egll": "London Heathrow Airport", "EGLL": "London Heathrow Airport", "dub": "Dublin|Dubai", "duba": "Dubai",
 		"sfo": "San Francisco",
