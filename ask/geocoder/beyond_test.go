@@ -3,6 +3,7 @@ package geocoder
 import (
 	"testing"
 
+	"quadrille/internal/must"
 	"quadrille/places"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -46,12 +47,13 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
-// A search within countries or a box finds no continent, but it finds a town of that name.
+// A continent that no layer draws is named all the same, and never a town of its name. A search
+// within countries or a box finds no continent, but it finds a town of that name.
 func TestBeyondWithin(t *testing.T) {
 	town := []places.Place{{ID: 1, Name: "Asia", Country: "US", Lat: 40, Lon: -100, Population: 900}}
 	s := serveFrom(t, openStore, town, nil, boundarySet, placesSet, nameSet)
 	for want, queries := range map[int][]Query{
-		0: {{Text: "Asia"}, {Text: "Asia", Countries: []string{"PE"}}},
+		0: {{Text: "Asia", Countries: []string{"PE"}}, {Text: "Eurasia"}, {Text: "Asia", Kinds: []names.Kind{names.Airport}}},
 		1: {{Text: "Asia", Countries: []string{"US"}}, {Text: "Asia", Box: &quadkey.Box{South: 39, West: -101, North: 41, East: -99}}},
 	} {
 		for _, q := range queries {
@@ -60,12 +62,18 @@ func TestBeyondWithin(t *testing.T) {
 			}
 		}
 	}
+	for text, want := range map[string]string{"asia": "Asia", "Südamerika": "South America", "antarctica": "Antarctica"} {
+		found := must.Get(s.Search(t.Context(), Query{Text: text})).In(t)
+		if len(found) != 1 || found[0].Type != "continent" || found[0].Label != want || found[0].Bounds != [4]float64{} {
+			t.Errorf("%s: %+v", text, found)
+		}
+	}
 }
 
 // A sea with all words of the text comes before a town whose name begins with them, unless the text
 // has no sea word.
 func TestPreferSeas(t *testing.T) {
-	for text, want := range map[string]string{"pacific ocean": "sea", "Pacific": "town"} {
+	for text, want := range map[string]string{"pacific ocean": "sea", "pacific oc": "sea", "Pacific": "town", "pacific o": "town"} {
 		f := finding{q: &Query{Text: text}, found: []Result{
 			{Feature: names.Feature{Kind: Place, ID: "town"}, Match: &search.Match{Kind: search.Prefix}, Score: 900},
 			{Feature: names.Feature{Kind: names.Region, Type: "marine", ID: "sea"}, Match: &search.Match{Kind: search.Word}, Score: 100},

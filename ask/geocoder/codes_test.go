@@ -1,6 +1,7 @@
 package geocoder
 
 import (
+	"math"
 	"testing"
 
 	"quadrille/places"
@@ -20,12 +21,12 @@ func TestCodesOfAirports(t *testing.T) {
 		{"ist", "Istres", 40_000, names.Airport},
 	} {
 		code := string([]byte{c.text[0] - 32, c.text[1] - 32, c.text[2] - 32})
-		city := Result{Match: &search.Match{Name: code, Kind: search.Exact, IsCode: true}, Score: 9000, Place: places.Hit{}}
+		city := Result{Match: &search.Match{Name: code, Kind: search.Exact, IsCode: true}, Score: codeScore(float64(c.people)), Place: places.Hit{}}
 		city.Place.Name, city.Place.Population = c.city, c.people
 		airport := Result{
 			Feature: names.Feature{Kind: names.Airport, Type: largeAirport, Code: code},
 			Match:   &search.Match{Name: code, Kind: search.Exact, IsCode: true},
-			Score:   5000,
+			Score:   codeScore(300_000),
 		}
 		f := finding{q: &Query{Text: c.text, Limit: 2}, found: []Result{placeResult(city), airport}}
 		f.preferCodes()
@@ -35,6 +36,9 @@ func TestCodesOfAirports(t *testing.T) {
 		}
 	}
 }
+
+// codeScore is what package search gives the code of something that ranks by so many people.
+func codeScore(people float64) int32 { return int32(256*(8+math.Log2(people))) + search.CodeBonus }
 
 // An exact name with the text's accents comes before one without them, and a city comes before an
 // airport that has the city's name among its names.

@@ -86,8 +86,10 @@ const (
 	// seatPeople is a ratio of populations. If a region has more than this many times the
 	// population of the city with its name, the text means the region.
 	seatPeople = 16
-	// airportM is the greatest distance of an airport from its city, in metres.
-	airportM = 100_000
+	// airportM is the greatest distance of an airport from its city, in metres. airportCity is the
+	// least population of a city that comes before its airport while its name is typed.
+	airportM    = 100_000
+	airportCity = 100_000
 	// foldPenalty is deducted from a name whose accents differ from the text's, if another name has
 	// the text's accents: two doublings of people.
 	foldPenalty = 2 * 256
@@ -221,6 +223,7 @@ func (f *finding) search() error {
 		f.beyond()
 	}
 	f.preferCodes()
+	f.deferUnfinished()
 	f.preferLetters()
 	f.preferSeats()
 	f.preferSeas()
@@ -284,9 +287,9 @@ func (f *finding) findText() error {
 	}
 	// The name, or the name of the region, may have a wrong letter. A text with digits is rather an
 	// address, so its parts are tried first.
-	steps := []func() error{f.forgive, f.part, f.known}
+	steps := []func() error{f.forgive, f.part, f.known, f.addressed}
 	if strings.ContainsFunc(f.q.Text, unicode.IsDigit) {
-		steps = []func() error{f.part, f.forgive, f.known}
+		steps = []func() error{f.part, f.addressed, f.forgive, f.known}
 	}
 	for _, step := range steps {
 		if err := step(); err != nil || len(f.found) > 0 {
@@ -316,7 +319,8 @@ func (f *finding) share(seeks int, fn func() error) error {
 // with the text. It puts airports before the cities that have their codes among their names, and
 // drops misspellings. If the text is also the whole name of something and is not in capitals, the
 // name wins: "oss" is a town. If a large city's own name begins with the text, the city wins: "ist"
-// is Istanbul. Otherwise the airport wins: "maa".
+// is Istanbul. Otherwise the airport wins: "maa". A code in small letters may be the beginning of a
+// name: "mun" is Munich, see [finding.codesAreBeginnings].
 func (f *finding) preferCodes() {
 	isCode := func(r Result) bool { return r.Match.IsCode }
 	if !slices.ContainsFunc(f.found, isCode) {
@@ -335,6 +339,7 @@ func (f *finding) preferCodes() {
 	}
 	airport := slices.ContainsFunc(f.found, isAirport)
 	letters := initialled(text)
+	begun := !capitals && f.codesAreBeginnings(folded)
 	for i := range f.found {
 		r := &f.found[i]
 		if letters != "" && r.Match.Kind == search.Exact && initials(letters, r.Name) {
@@ -343,7 +348,11 @@ func (f *finding) preferCodes() {
 		}
 		large := r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
 		switch {
+		case begun && r.Match.Kind == search.Exact && r.Match.Name != "" && !r.Match.IsCode && !beginsWith(r.Name, folded):
+			r.Score -= search.CodeBonus // "sin" is no China
 		case !r.Match.IsCode:
+		case begun && !isCountryCode(r):
+			r.Score = asBeginning(r, folded)
 		case r.Kind == names.Region && (r.Level == 0 || len(text) < iataLetters && slices.Contains(stateLetters, r.Country)):
 			r.Score += 3 * codeBonus
 		case r.Kind == names.Region && capitals:
@@ -386,13 +395,15 @@ func (f *finding) preferLetters() {
 func (f *finding) preferSeats() {
 	for i := range f.found {
 		city := &f.found[i]
+		if city.Kind == Place && city.Match.Kind == search.Prefix && city.Place.Population >= airportCity {
+			f.beforeAirports(city)
+		}
 		if city.Kind != Place || !wholeName(city) {
 			continue
 		}
 		for k := range f.found {
 			region := &f.found[k]
-			if region.Kind == names.Airport && region.Match.Name != "" && wholeName(region) &&
-				quadkey.Distance(region.Lon, region.Lat, city.Lon, city.Lat) < airportM {
+			if region.Kind == names.Airport && region.Match.Name != "" && wholeName(region) && nearby(region, city) {
 				city.Score = max(city.Score, region.Score+1)
 				continue
 			}

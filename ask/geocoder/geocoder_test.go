@@ -288,7 +288,7 @@ func TestSearch(t *testing.T) {
 		"munich, g":                        "place Munich, Bayern, Germany",
 		"munich, de":                       "place Munich, Bayern, Germany",
 		"munich, x":                        "place Munich, Bayern, Germany", // in part
-		"europe":                           "",
+		"europe":                           "region Europe",
 		"EU":                               "",
 		"geo:0,0?q=portland%2C+maine":      "place Portland, Maine, United States of America",
 		"geo:0,0?q=45.5,-122.5(Home)":      "position 45.5, -122.5, Oregon, United States of America",

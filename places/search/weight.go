@@ -12,6 +12,8 @@ const (
 	// mainBonus is for a whole main name of a place that people may know, and for a code: "spa"
 	// means the town rather than Spain. notable is the least base score of such a place.
 	mainBonus = 9 * octave
+	// CodeBonus is what a code scores more than the beginning of a name does.
+	CodeBonus = exactBonus + mainBonus
 	// otherBonus is for other whole names of such a place: "cologne" is Köln.
 	otherBonus = 4 * octave
 	notable    = floor + 13*octave

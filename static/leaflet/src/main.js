@@ -438,7 +438,7 @@ function ask(points) {
   })
   createSuggest({
     form: element('search-form'), input: element('search'), list: element('suggestions'),
-    choose: answers.found, fail: answers.nothing, lookup: answers.address,
+    choose: answers.found, fail: answers.nothing, lookup: answers.address, announce,
     // On a map of a country or less, what is called so there comes first. Whole tenths of a degree let a cache answer.
     near: () => map.getZoom() >= 6 ? centre(1) : null,
   })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { countryName, marked } from '../src/words/format.js'
+import { isGuess } from '../src/panels/hit.js'
 import { isAddress } from '../src/panels/suggest.js'
 
 test('addresses are told from names', () => {
@@ -22,4 +23,11 @@ test('what was typed is marked in the name it was found by', () => {
 test('names of countries', () => {
   assert.equal(countryName('ZZZ'), 'ZZZ')
   assert.equal(countryName(undefined), '')
+})
+
+test('guesses are told from finds', () => {
+  for (const kind of ['typo', 'part', 'word']) assert.ok(isGuess({ kind: 'place', match: { kind } }), kind)
+  for (const kind of ['exact', 'prefix']) assert.ok(!isGuess({ kind: 'place', match: { kind } }), kind)
+  assert.ok(!isGuess({ kind: 'airport', match: { kind: 'word' } }), 'heathrow')
+  assert.ok(!isGuess({ kind: 'position' }))
 })

@@ -212,6 +212,19 @@ func TestMapPage(t *testing.T) {
 			t.Errorf("the coordinates in the box became %q", got)
 		}
 
+		// Of a misspelled name the list asks what is meant, and Enter moves nothing until one is chosen.
+		evaluate[chromedp.Void](w, `{ document.querySelector('#search').value = '' }`)
+		before := w.hash()
+		suggested("eastlnad", eastland, "country")
+		w.settled()
+		w.waitFor(`!document.querySelector('#suggestions').hidden && document.querySelector('#suggestions').ariaLabel === 'Did you mean'`)
+		if w.hash() != before {
+			t.Errorf("a guess moved the map from %s to %s", before, w.hash())
+		}
+		w.key(kb.ArrowDown)
+		w.key(kb.Enter)
+		w.waitFor(title + ` === ` + quote(eastland))
+
 		w.visit(site + "/" + link)
 		w.waitFor(title + ` === 'North Westland' && ` + pins + ` === 0`)
 		w.expect("404")

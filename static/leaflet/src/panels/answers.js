@@ -12,6 +12,8 @@ import { createRegionCard } from './regioncard.js'
 import { isBox } from '../engine/tilegrid.js'
 import { t } from '../words/words.js'
 
+const CONTINENT = 2500 // kilometres from its middle that the map shows
+
 /**
  * The answers a reader can open. view is the map's, select highlights a region of it, and offer(regions) is what the
  * card of a point says of its regions; showType(type) switches a region type on; rows() are those of the layer switch, and toggled(on) is called when an area begins or ends to be drawn; colours (choropleth.js) tells the values that the map shows. A new question ends the one before.
@@ -65,6 +67,12 @@ export function createAnswers({ card, view, types, permalink, select, offer, sho
 
     /** What a search found: the map goes there, and the card tells of it. */
     found(hit) {
+      if (hit.type === 'continent' && !isBox(hit.bbox)) { // none that a layer draws: the map shows it, and there is nothing to tell
+        step(null)
+        api.open(null)
+        flyToPoint(hit, CONTINENT)
+        return
+      }
       const selection = selectionOf(hit)
       step(selection)
       if (selection.kind === 'region') {

@@ -21,6 +21,12 @@ export const iconOf = ({ kind }) => icons.get(kind) ?? icons.get('point')
 /** Whether a result says where it is. */
 export const isHit = hit => Math.abs(hit?.lat) <= 90 && Math.abs(hit?.lon) <= 180
 
+/**
+ * Whether a result is only near to what was typed: it is spelled otherwise, only a part of the text names it, or the text is a word
+ * inside its name. Airports are called by such words: "heathrow".
+ */
+export const isGuess = ({ kind, match }) => ['typo', 'part'].includes(match?.kind) || match?.kind === 'word' && kind !== 'airport'
+
 /** The class, code and people of a place that was found, as its record has them. */
 export function placeOfHit({ type, population }) {
   const [featureClass, code] = displayText(type).split('.')

@@ -4,7 +4,8 @@ import { search } from '../server/api.js'
 import { el, fill, icon } from '../dom.js'
 import { marked } from '../words/format.js'
 import { displayText } from '../words/text.js'
-import { contextOf, iconOf, isHit, kindOf, named } from './hit.js'
+import { contextOf, iconOf, isGuess, isHit, kindOf, named } from './hit.js'
+import { t } from '../words/words.js'
 
 const PAUSE = 90 // milliseconds without a key before the server is asked
 const MOST = 8
@@ -17,9 +18,10 @@ export function isAddress(text) {
 /**
  * Makes the box work. input is its text field, list the empty list below it. choose(hit) is called with what was chosen,
  * lookup(text) with an address, fail(text, error, retry) when there is nothing to choose: because nothing has that name, or with the
- * error that kept the page from knowing. near() is the point that what is found should be near to, or null.
+ * error that kept the page from knowing. near() is the point that what is found should be near to, or null. Where the best result is
+ * a guess the list asks whether it is meant, announce(sentence) says so to those who do not see it, and Enter chooses nothing.
  */
-export function createSuggest({ form, input, list, choose, lookup, fail, near = () => null }) {
+export function createSuggest({ form, input, list, choose, lookup, fail, announce, near = () => null }) {
   let hits = [] // as listed
   let asked = '' // the text they answer
   let active = -1
@@ -46,7 +48,11 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
     }
   }
 
+  const guessed = () => hits.length > 0 && isGuess(hits[0])
+
   function show() {
+    list.dataset.heading = guessed() ? t('Did you mean') : ''
+    list.setAttribute('aria-label', list.dataset.heading || t('Search results'))
     fill(list, ...hits.map((hit, i) => {
       const [before, match, after] = marked(named(hit))
       const around = contextOf(hit)
@@ -141,7 +147,10 @@ export function createSuggest({ form, input, list, choose, lookup, fail, near = 
     try {
       if (asked !== text) await ask(text)
       if (input.value.trim() !== text || asked !== text) return // typed on meanwhile
-      if (hits.length > 0) take(hits[0])
+      if (guessed()) {
+        show()
+        announce(`${t('Did you mean')}: ${hits.map(hit => displayText(named(hit).name)).join(', ')}`)
+      } else if (hits.length > 0) take(hits[0])
       else {
         close()
         fail(text)
