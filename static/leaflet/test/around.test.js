@@ -24,6 +24,7 @@ test('a country of which nothing is known has no facts', async () => {
   const about = aboutCountry('zz', {})
   await settled()
   assert.equal(about.textContent, '')
+  assert.equal(aboutCountry('qe', {}), '', 'no country has the code')
 })
 
 test('regions around are linked where they have cards', () => {

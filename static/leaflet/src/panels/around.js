@@ -38,6 +38,8 @@ export function regionRows(regions, open) {
 
 /** What is known of a country by its region's id, which comes when the server has answered; nothing where it does not know it. */
 export function aboutCountry(id, { open, signal }) {
+  const code = displayText(id).toUpperCase()
+  if (countryName(code) === code) return '' // an area of a map that is no country of ISO 3166
   const root = el('section', {}, skeleton(4))
   fetchCountry(id, { signal }).then(known => fill(root, facts(countryRows(known, open))), () => fill(root))
   return root
