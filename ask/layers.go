@@ -128,17 +128,17 @@ func layerOf[T any](p *Pinned[T], name string, layer func(T) (feature.Layer, err
 		l.GenerationIDs = nil
 	}
 	l.LayerInfo.Title = cmp.Or(l.LayerInfo.Title, feature.TitleOf(name))
-	l.LayerInfo.Attribution = cmp.Or(l.LayerInfo.Attribution, attribution(l.Manifest))
+	l.LayerInfo.Attribution = cmp.Or(l.LayerInfo.Attribution, attribution(l.Manifest, name))
 	return l
 }
 
-// attribution joins the attributions of the sources of a generation.
-func attribution(m *dataset.Manifest) string {
+// attribution joins the attributions of the sources of a layer of a generation.
+func attribution(m *dataset.Manifest, layer string) string {
 	if m == nil {
 		return ""
 	}
 	var all []string
-	for _, source := range m.Sources {
+	for _, source := range m.SourcesOf(layer) {
 		if source.Attribution != "" && !slices.Contains(all, source.Attribution) {
 			all = append(all, source.Attribution)
 		}

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"time"
@@ -37,6 +38,21 @@ type Source struct {
 	Version     string    `json:"version,omitempty"`     // as the publisher counts
 	License     string    `json:"license,omitempty"`     // SPDX identifier where there is one
 	Attribution string    `json:"attribution,omitempty"` // what must be shown with the data
+	Layers      []string  `json:"layers,omitempty"`      // what is made of it, where a generation has several
+}
+
+// Is reports whether two sources are the same, whatever is made of them.
+func (s Source) Is(other Source) bool {
+	s.Layers, other.Layers = nil, nil
+	return reflect.DeepEqual(s, other)
+}
+
+// SourcesOf returns the sources of some layers of a generation, or all if none is named. Sources of
+// older generations do not say their layers, and count for each.
+func (m *Manifest) SourcesOf(layers ...string) []Source {
+	return slices.DeleteFunc(slices.Clone(m.Sources), func(s Source) bool {
+		return len(layers) > 0 && len(s.Layers) > 0 && !slices.ContainsFunc(s.Layers, func(l string) bool { return slices.Contains(layers, l) })
+	})
 }
 
 // File is one file of a generation.

@@ -139,7 +139,7 @@ func TestFileSource(t *testing.T) {
 	must.Do(t, os.Chtimes(path, when, when))
 	got, err := FileSource(t.Context(), path)
 	want := Source{Name: "empty.csv", File: "empty.csv", SHA256: sum0, Modified: when}
-	if err != nil || got != want {
+	if err != nil || !got.Is(want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if _, err := FileSource(t.Context(), filepath.Dir(path)); err == nil {

@@ -34,11 +34,11 @@ func State(st dataset.Status) string {
 	return Serving
 }
 
-// AppendCredits adds the required attributions of the sources of generations, each once. They are
-// HTML, because maps show HTML.
-func AppendCredits(credits []string, of ...*dataset.Manifest) []string {
+// AppendCredits adds the required attributions of the sources of layers of generations, or of all
+// their layers if none is named, each once. They are HTML, because maps show HTML.
+func AppendCredits(credits, layers []string, of ...*dataset.Manifest) []string {
 	for _, m := range of {
-		for _, src := range m.Sources {
+		for _, src := range m.SourcesOf(layers...) {
 			if c, _ := credit.HTMLAndText(src.Attribution); c != "" && !slices.Contains(credits, c) {
 				credits = append(credits, c)
 			}
@@ -50,7 +50,7 @@ func AppendCredits(credits []string, of ...*dataset.Manifest) []string {
 // AppendLayerCredits adds the required attributions of a layer that can be read, as AppendCredits does.
 func AppendLayerCredits(credits []string, l *ask.Layer) []string {
 	if l.Manifest != nil {
-		credits = AppendCredits(credits, l.Manifest)
+		credits = AppendCredits(credits, []string{l.LayerInfo.Name}, l.Manifest)
 	}
 	if c, _ := credit.HTMLAndText(l.Info().Attribution); c != "" && !slices.Contains(credits, c) {
 		credits = append(credits, c)

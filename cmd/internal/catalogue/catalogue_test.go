@@ -150,7 +150,15 @@ func TestAppendCredits(t *testing.T) {
 		{Attribution: "C"},
 		{Attribution: "A & B"},
 	}}
-	if got, want := catalogue.AppendCredits([]string{"C"}, m), []string{"C", "A &amp; B"}; !slices.Equal(got, want) {
+	if got, want := catalogue.AppendCredits([]string{"C"}, nil, m), []string{"C", "A &amp; B"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	// A map credits the layers that it shows, and sources that do not say theirs.
+	m.Sources[0].Layers, m.Sources[2].Layers = []string{"country", "state"}, []string{"timezone"}
+	if got := catalogue.AppendCredits(nil, []string{"lake", "timezone"}, m); !slices.Equal(got, []string{"C", "A &amp; B"}) {
+		t.Errorf("credits of some layers: %q", got)
+	}
+	if m.Sources = m.Sources[:3]; !slices.Equal(catalogue.AppendCredits(nil, []string{"state"}, m), []string{"A &amp; B"}) {
+		t.Errorf("credits of a layer")
 	}
 }

@@ -71,7 +71,7 @@ const card = createCard(element('card'), {
     layOut()
   },
 })
-const view = createView(element('map'), { card: card.root, bar, permalink })
+const view = createView(element('map'), { card: card.root, bar, layers: element('layers'), permalink })
 const { map } = view
 
 // What lies over the map beside its controls.

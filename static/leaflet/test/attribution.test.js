@@ -16,5 +16,9 @@ test('addresses in an attribution become links, nothing else does', () => {
     { text: 'GeoNames (CC BY 4.0, ' }, { text: 'www.geonames.org', href: 'https://www.geonames.org' }, { text: ')' },
   ])
   assert.deepEqual(splitLinks('javascript:alert(1) <a href="x">'), [{ text: 'javascript:alert(1) <a href="x">' }])
+  assert.deepEqual(splitLinks('© OpenStreetMap contributors'), [
+    { text: '© ' }, { text: 'OpenStreetMap', href: 'https://www.openstreetmap.org/copyright' }, { text: ' contributors' },
+  ])
+  assert.deepEqual(splitLinks('GeoNames'), [{ text: 'GeoNames', href: 'https://www.geonames.org' }])
   assert.deepEqual(splitLinks(''), [])
 })

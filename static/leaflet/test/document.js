@@ -20,6 +20,7 @@ class FakeElement {
   contains() { return false }
   querySelector() { return null }
   get className() { return this.attributes.get('class') ?? '' }
+  set textContent(text) { this.childNodes = [text] }
   get textContent() { return this.childNodes.map(child => child.textContent ?? child).join('') }
   get all() { return [this, ...this.childNodes.flatMap(child => child.all ?? [])] }
 }

@@ -20,9 +20,11 @@ test('regions are called as people call them', () => {
   assert.deepEqual(called(county, labels(county)), { title: 'Rice County, Kansas', around: 'United States of America' })
   assert.deepEqual(called(country, labels(country)), { title: 'United States of America', around: '' })
   assert.deepEqual(called(county, undefined), { title: 'Rice', around: '' }, 'a server without a search')
-  assert.deepEqual(called({ id: 'x' }, { label: 'X, Y', parents: [{ name: 'Z' }] }), { title: 'X, Y', around: '' }, 'a label that ends otherwise')
+  assert.deepEqual(called({ id: 'x', name: 'X' }, { label: 'X, Y', parents: [{ name: 'Z' }] }), { title: 'X, Y', around: '' }, 'a label that ends otherwise')
   assert.deepEqual(called({ id: 'x' }, { label: {}, parents: 7 }), { title: 'x', around: '' })
   assert.equal(labelsOf(null)(county), undefined)
+  assert.deepEqual(called({ type: 'gebiet', id: 'de-44' }, { label: 'Kansas, United States' }), { title: 'de-44', around: 'Kansas, United States' }, 'nameless')
+  assert.equal(called({ type: 'river', id: '1' }, undefined).title, 'Without a name', 'a number is no name')
 })
 
 test('a point is called by the region that is drawn, else by the finest, hardly by its time zone', () => {
@@ -39,6 +41,7 @@ test('levels are chosen by buttons, and the chosen one is pressed', () => {
   assert.deepEqual(buttons.map(button => [button.textContent, button.attributes.get('aria-pressed')]), [['United States of Americaus', 'false'], ['Rice20159', 'true']])
   buttons[0].listeners.click()
   assert.equal(chosen, country)
+  assert.equal(levels([{ type: 'gebiet', id: 'de-44' }], [], {}).textContent, 'Gebietde-44', 'an id in the place of a name stands once')
   assert.equal(levels([country, zone], [], { chosen: country }).all.filter(({ tagName }) => tagName === 'button').length, 0, 'one level is no choice')
 })
 

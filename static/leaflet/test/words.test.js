@@ -2,20 +2,48 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { accuracyOf, reservedOf } from '../src/panels/address.js'
 import { nameOfPlace } from '../src/panels/found.js'
-import { bytes, duration, utcOffset, wallClock } from '../src/words/format.js'
+import './document.js'
+import { bytes, currencyName, duration, languageNames, regionKind, utcOffset, wallClock } from '../src/words/format.js'
+import { ticking } from '../src/panels/clock.js'
 import { askedLanguage, nameIn, wellFormed } from '../src/words/language.js'
 import { isShortcut } from '../src/panels/shortcuts.js'
 import { quadkey } from '../src/engine/tilegrid.js'
 
 test('wall clocks and offsets', () => {
   const noon = Date.UTC(2026, 10, 21, 12)
-  assert.deepEqual(wallClock(noon, 3600), { time: '13:00:00', date: 'Saturday 21 November' })
-  assert.deepEqual(wallClock(noon, -12 * 3600 - 1), { time: '23:59:59', date: 'Friday 20 November' })
-  assert.deepEqual(wallClock(NaN, 0), { time: '', date: '' })
-  assert.deepEqual(wallClock(noon, 1e300), { time: '', date: '' })
+  assert.deepEqual(wallClock(noon, 'Europe/Zurich'), { time: '13:00', date: 'Saturday 21 November', offset: 3600, name: 'Central European Standard Time' })
+  assert.deepEqual(wallClock(noon, 'Etc/GMT+12'), { time: '00:00', date: 'Saturday 21 November', offset: -43200, name: '' })
+  assert.equal(wallClock(noon, 'America/St_Johns').offset, -12600)
+  assert.equal(wallClock(NaN, 'UTC'), null)
+  assert.equal(wallClock(noon, 'Mars/Olympus'), null)
   for (const [seconds, want] of [[0, 'UTC'], [3600, 'UTC+1'], [-12600, 'UTC−3:30'], [20700, 'UTC+5:45'], [undefined, '']]) {
     assert.equal(utcOffset(seconds), want)
   }
+})
+
+test('a clock elsewhere ticks each minute, by the time of the server', context => {
+  const noon = Date.UTC(2026, 10, 21, 12)
+  context.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: noon + 5000 })
+  const clock = ticking('Asia/Kathmandu', noon + 1000 + 30_000) // the device is half a minute late
+  clock.isConnected = true
+  assert.equal(clock.textContent, '17:45Saturday 21 November')
+  context.mock.timers.tick(28_000)
+  assert.equal(clock.childNodes[0].textContent, '17:45')
+  context.mock.timers.tick(1000)
+  assert.equal(clock.childNodes[0].textContent, '17:46')
+  clock.isConnected = false
+  context.mock.timers.tick(120_000)
+  assert.equal(clock.childNodes[0].textContent, '17:46', 'off the page it stands')
+})
+
+test('languages and currencies have names, and codes that are none are left out', () => {
+  assert.equal(languageNames(['de-CH', 'de-AT', 'rm', 'x y', 'zxxxx']), 'German, Romansh')
+  assert.equal(currencyName('CHF'), 'Swiss Franc · CHF')
+  assert.equal(currencyName('nonsense'), 'nonsense')
+})
+
+test('waters are called by their kind, whatever the case', () => {
+  assert.deepEqual([regionKind('marine', 'gulf'), regionKind('lake', 'Reservoir'), regionKind('marine', 'generic'), regionKind('sales_area', 'shop'), regionKind('country')], ['Gulf', 'Reservoir', 'Sea', 'Sales area', 'Country'])
 })
 
 test('sizes and durations', () => {

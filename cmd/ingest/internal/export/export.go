@@ -479,15 +479,16 @@ type vectorLayer struct {
 
 func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Options) (*description, error) {
 	d := &description{Type: "overlay"}
-	var names []string
+	var names, types []string
 	for _, l := range o.Layers {
 		name := l.Type
+		types = append(types, name)
 		if l.ID != "" {
 			name += ":" + l.ID
 		}
 		names = append(names, name)
 	}
-	credits := catalogue.AppendCredits(nil, m)
+	credits := catalogue.AppendCredits(nil, types, m)
 	for _, t := range r.Types() {
 		if !o.has(t.Name) {
 			continue

@@ -43,6 +43,8 @@ var (
 	PlaceProblems = []web.ProblemKind{
 		{Err: places.ErrNotFound, Status: http.StatusNotFound, Type: "place-not-found", Title: "There is no such place",
 			Detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
+		{Err: places.ErrNoCode, Status: http.StatusNotFound, Type: "country-not-found", Title: "There is no such country",
+			Detail: "Give a code of ISO 3166-1 alpha-2, such as FR; a country without places may be unknown."},
 	}
 	AirportProblems = []web.ProblemKind{
 		{Err: airports.ErrNotFound, Status: http.StatusNotFound, Type: "airport-not-found", Title: "There is no such airport",

@@ -357,6 +357,7 @@ var contractCalls = map[string][]string{
 		"/places/search?q=zur&lat=1",
 	},
 	"/places/{id}":            {"/places/2657896", "/places/2661552", "/places/1", "/places/x"},
+	"/countries/{code}":       {"/countries/CH", "/countries/ch?lang=fr", "/countries/PE", "/countries/ZZ", "/countries/CH/x"},
 	"/places/{id}/offset":     {"/places/2657896/offset?at=2026-07-01T12:00:00Z", "/places/2657896/offset", "/places/1/offset"},
 	"/airports/{code}":        {"/airports/WLD", "/airports/WLD?local=true", "/airports/ZZZZ", "/airports/a_b"},
 	"/airports/{code}/offset": {"/airports/WLD/offset", "/airports/WLD/offset?at=2026-07-01T12:00:00Z", "/airports/ZZZZ/offset"},

@@ -151,7 +151,8 @@ var GlobeNames = []places.AlternateName{
 // GlobeGazetteer explains the codes of GlobePlaces.
 var GlobeGazetteer = places.Gazetteer{
 	Countries: []places.Country{
-		{Code: "CH", Name: "Switzerland", Continent: "EU", ID: 2658434, Languages: []string{"de-CH", "fr-CH", "it-CH", "rm"}},
+		{Code: "CH", Name: "Switzerland", Capital: "Bern", Continent: "EU", AreaKM2: 41290, CurrencyCode: "CHF", ID: 2658434,
+			Languages: []string{"de-CH", "fr-CH", "it-CH", "rm"}, Neighbours: []string{"DE", "FR"}},
 		{Code: "DE", Name: "Germany", Continent: "EU", ID: 2921044, Languages: []string{"de"}},
 		{Code: "US", Name: "United States", Continent: "NA", ID: 6252001, Languages: []string{"en-US", "es-US"}},
 		{Code: "PE", Name: "Peru", Continent: "SA", ID: 3932488, Languages: []string{"es-PE", "qu", "ay"}},

@@ -234,7 +234,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 		if err != nil {
 			return nil, err
 		}
-		credits = catalogue.AppendCredits(credits, v.Boundaries.Manifests(set.types)...)
+		credits = catalogue.AppendCredits(credits, set.types, v.Boundaries.Manifests(set.types)...)
 		for _, t := range b.Types() {
 			if !slices.Contains(set.types, t.Name) {
 				continue
@@ -255,7 +255,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 			}
 		}
 		if v.named(set) && v.Names.Manifest() != nil {
-			credits = catalogue.AppendCredits(credits, v.Names.Manifest())
+			credits = catalogue.AppendCredits(credits, nil, v.Names.Manifest())
 		}
 		if err := b.Extent(ctx, set.selectors, &extent); err != nil && !errors.Is(err, tiles.ErrNotFound) {
 			return nil, err

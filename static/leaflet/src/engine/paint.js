@@ -60,7 +60,7 @@ export function paint(canvas, decoded, { view, types, theme, density, stretch = 
   marked.forEach((one, i) => {
     const named = one && types.some(({ type, role }) => type === one.type && role === 'names') // its outline means nothing
     const layer = one && !named && decoded.get(one.type)
-    if (layer) draw(layer, inner => highlight(context, layer, one.id, { theme, zoom: view.zoom, inner, filled: i === 0 && !coloured }))
+    if (layer) draw(layer, inner => highlight(context, layer, one.id, { theme, inner, chosen: i === 0 }))
   })
   if (lines) context.restore()
 
@@ -147,15 +147,10 @@ function strokeBorders(context, { borders, coast, disputed, lines }, { type, rol
   context.setLineDash([])
 }
 
-// Close up the region fills the view, and the outline alone tells enough.
-function highlight(context, { regions }, id, { theme, zoom, inner, filled }) {
-  context.fillStyle = context.strokeStyle = theme.selection
-  context.lineWidth = 2 / inner
-  for (const region of regions) {
-    if (region.id !== id) continue
-    context.globalAlpha = Math.min(0.28, Math.max(0.06, 0.28 - 0.055 * (zoom - 5)))
-    if (filled) context.fill(region.path, 'evenodd')
-    context.globalAlpha = 1
-    context.stroke(region.path)
+// An outline alone: a veil would change the colours of what it marks. A rim keeps that of the chosen one apart from every colour beneath.
+function highlight(context, { regions }, id, { theme, inner, chosen }) {
+  for (const [width, colour] of chosen ? [[5, theme.rim], [2.5, theme.selection]] : [[2, theme.selection]]) {
+    Object.assign(context, { lineWidth: width / inner, strokeStyle: colour })
+    for (const region of regions) if (region.id === id) context.stroke(region.path)
   }
 }

@@ -11,8 +11,8 @@ export const MAX_ZOOM = 18
 const EDGE = 24 // CSS pixels kept free around what a flight ends on
 const ROW = 56 // CSS pixels that the controls take above a sheet
 
-/** The map on an element, and what the rest of the page does with it. card and bar are what lies over it. */
-export function createView(root, { card, bar, permalink }) {
+/** The map on an element, and what the rest of the page does with it. card, bar and layers are what lies over it. */
+export function createView(root, { card, bar, layers = { open: false }, permalink }) {
   const limits = { minZoom: leastZoom(root.clientHeight), maxZoom: MAX_ZOOM }
   const map = createLeafletMap(root, {
     zoomControl: false,
@@ -56,7 +56,9 @@ export function createView(root, { card, bar, permalink }) {
     const { bottom } = bar.getBoundingClientRect()
     const box = card.hidden ? null : card.getBoundingClientRect()
     const beside = box && (direction === 'rtl' ? innerWidth - box.left : box.right) || 0
-    const [left, right] = direction === 'rtl' ? [EDGE, beside + EDGE] : [beside + EDGE, EDGE]
+    // A list of layers that is open takes its column, if enough of the map is left.
+    const list = layers.open && innerWidth > 3 * layers.offsetWidth + beside ? layers.offsetWidth + EDGE : 0
+    const [left, right] = direction === 'rtl' ? [list + EDGE, beside + EDGE] : [beside + EDGE, list + EDGE]
     return roomy.matches
       ? { paddingTopLeft: [left, EDGE], paddingBottomRight: [right, EDGE] }
       : { paddingTopLeft: [EDGE, bottom + EDGE], paddingBottomRight: [EDGE, (box ? innerHeight - box.top : 0) + ROW + EDGE] }

@@ -1,5 +1,6 @@
 // Where an IP address is: the box at the top or "where am I", its answer, and the flight there.
-import { address, addressPath, region } from '../server/api.js'
+import { address, addressPath, region, search } from '../server/api.js'
+import { link, localTime } from './around.js'
 import { facts, failure, jsonLink, note, skeleton } from './card.js'
 import { copyButton } from './copy.js'
 import { coordinates, distance } from '../words/format.js'
@@ -17,7 +18,7 @@ export const ME = 'me'
  * Answers for IP addresses. flyToPoint and flyToBox move the map, select highlights a region, pin marks a point or none;
  * signal() ends the question before and gives the signal of the new one.
  */
-export function createAddressLookup({ card, zoom, pin, select, flyToPoint, flyToBox, signal, announce }) {
+export function createAddressLookup({ card, zoom, pin, select, flyToPoint, flyToBox, signal, announce, open }) {
   return async function lookup(input, moving = true, words = '') {
     const ip = input.trim()
     const question = { signal: signal() }
@@ -39,16 +40,17 @@ export function createAddressLookup({ card, zoom, pin, select, flyToPoint, flyTo
       const location = locationOf(answer)
       const radius = accuracyOf(answer)
       const text = displayText(answer.ip ?? ip, 64)
+      const zone = displayText(answer.location?.time_zone)
       const chips = [copyButton(t('Copy address'), () => text, announce), ...takeAlong({ title: text, path: addressPath(ip), at: location, zoom, announce })]
       card.show({ kicker, title: text, subtitle: placeOf(answer) || t('Nothing more than its network is known'), chips },
-        words, facts(rows(answer, location)), location || !countryCode(answer) ? '' : note(t('Known to the country only.')))
+        words, facts(rows(answer, location, open)), exactness(answer, location), zone && localTime({ timezone: { id: zone } }))
       const country = countryCode(answer)
       if (location) {
         pin(location, radius)
         if (moving) flyToPoint(location, radius)
       } else if (country) {
         select({ type: 'country', id: country })
-        if (moving) await flyToCountry(country, question)
+        if (moving) await flyToCountry(country, answer.country.names?.en, question)
       }
     } catch (error) {
       if (question.signal.aborted) return
@@ -68,8 +70,11 @@ export function createAddressLookup({ card, zoom, pin, select, flyToPoint, flyTo
   }
 
   // The answer stands without the flight: a server without that country's boundary still located the address.
-  async function flyToCountry(id, question) {
-    const record = await region('country', id, question).catch(() => null)
+  // What is meant is its main land, which the search knows: the United States without Alaska and Hawaii.
+  async function flyToCountry(id, name, question) {
+    const { results = [] } = name ? await search(name, null, question).catch(() => ({})) : {}
+    const main = results.find(hit => hit.type === 'country' && hit.id === id && isBox(hit.bbox))
+    const record = main ?? await region('country', id, question).catch(() => null)
     if (!question.signal.aborted && isBox(record?.bbox)) flyToBox(record.bbox)
   }
 }
@@ -112,13 +117,20 @@ function nameOf(part) {
   return displayText(nameIn(part?.names)) || displayText(part?.iso_code)
 }
 
-function rows(answer, location) {
+// How exact the answer is, in words.
+function exactness(answer, location) {
+  if (!location) return countryCode(answer) ? note(t('Known to the country only.')) : ''
+  const radius = accuracyOf(answer)
+  return radius > 0 ? note(t('The address is somewhere within {distance} of the pin.', { distance: distance(1000 * radius) })) : ''
+}
+
+function rows(answer, location, open) {
   const { traits = {}, country, registered_country: registered } = answer
   const joined = (...parts) => parts.filter(Boolean).join(' · ')
   const code = displayText(country?.iso_code)
   const asn = traits.autonomous_system_number
   return [
-    [t('Country'), joined(nameOf(country), nameOf(country) !== code && code)],
+    [t('Country'), countryCode(answer) ? link(nameOf(country), { kind: 'region', type: 'country', id: countryCode(answer) }, open) : joined(nameOf(country), nameOf(country) !== code && code)],
     [t('Division'), nameOf(answer.subdivisions?.[0])],
     [t('City'), nameOf(answer.city)],
     [t('Postal code'), displayText(answer.postal?.code, 16)],
@@ -126,8 +138,6 @@ function rows(answer, location) {
     [t('Network'), displayText(traits.network)],
     [t('Operator'), joined(Number.isInteger(asn) && `AS${asn}`, displayText(traits.autonomous_system_organization ?? traits.isp))],
     [t('Coordinates'), location ? coordinates(location.lat, location.lon, 3) : ''],
-    [t('Accuracy'), accuracyOf(answer) ? t('within {distance}', { distance: distance(1000 * accuracyOf(answer)) }) : ''],
-    [t('Time zone'), displayText(answer.location?.time_zone)],
     [t('Source'), displayText([answer.source].flat().filter(name => typeof name === 'string').join(', '))],
   ]
 }

@@ -29,7 +29,7 @@ export function createAnswers({ card, view, types, permalink, select, offer, sho
     return latest.signal
   }
   const fly = place => flyToPoint(place, reach(place))
-  const parts = { card, pin, mark, select, signal, announce, colours }
+  const parts = { card, pin, mark, select, signal, announce, colours, open: selection => api.name(selection, true) }
   const here = createHere({ ...parts, types, offer, flyToPoint, flyToBox, choose: place => api.place(place), zoom: view.zoom })
   const found = createFound({ ...parts, fly, zoom: view.zoom, choose: place => api.place(place) })
   const lookup = createAddressLookup({ ...parts, flyToPoint, flyToBox, zoom: view.zoom })

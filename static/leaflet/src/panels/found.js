@@ -1,7 +1,9 @@
 // The card of a place or an airport that was searched for, listed or linked to.
-import { airport as fetchAirport, airportPath, place as fetchPlace, placePath } from '../server/api.js'
+import { airport as fetchAirport, airportPath, place as fetchPlace, placePath, point as fetchPoint } from '../server/api.js'
+import { localTime, nearest, regionRows } from './around.js'
 import { facts, failure, note, skeleton } from './card.js'
-import { coordinates, countryName, placeKind, population, title } from '../words/format.js'
+import { coordinates, countryName, landHeight, placeKind, population, title } from '../words/format.js'
+import { el, fill } from '../dom.js'
 import { displayText } from '../words/text.js'
 import { AIRPORT_CODE } from '../hash.js'
 import { contextOf, placeOfHit } from './hit.js'
@@ -22,17 +24,25 @@ export function nameOfPlace(place) {
 }
 
 /** Answers about one place. fly moves the map to a place, pin marks it; signal() ends the question before. */
-export function createFound({ card, pin, mark, select, fly, zoom, choose, signal, announce }) {
+export function createFound({ card, pin, mark, select, fly, zoom, choose, signal, announce, open }) {
   function show(place, question, moving, around = '') {
     const at = { lat: place.lat, lon: place.lon }
     const name = nameOfPlace(place)
     const path = name && (name.kind === 'airport' ? airportPath(name.code) : placePath(name.id))
     const kind = place.kind === 'airport' ? t('airport') : placeKind(place.class, place.code, place.population)
     const chips = takeAlong({ title: displayText(place.name), path, at, zoom, announce })
+    const [known, more] = [el('div', { class: 'known' }, facts(rows(place, []))), el('div', {}, skeleton(2))]
     pin(at)
     card.show({ kicker: title(kind), title: displayText(place.name), subtitle: [around, coordinates(at.lat, at.lon, 4)].filter(Boolean).join('\n'), chips },
-      facts(rows(place)), nearbyList(at, { mark, choose, signal: question, announce }))
+      known, more, nearbyList(at, { mark, choose, signal: question, announce }))
     if (moving) fly(place)
+    // Without what is at its point the card still has all else.
+    fetchPoint(at.lat, at.lon, { signal: question }).then(here => {
+      const missing = new Set(here.missing ?? [])
+      fill(known, facts(rows(place, here.regions ?? [], open)))
+      fill(more, localTime(place.timezone ? { ...here, timezone: { id: place.timezone } } : here, missing),
+        place.kind !== 'airport' && nearest(at, here, missing, { mark, goTo: fly, only: ['airport'] }))
+    }, () => fill(more))
   }
 
   // A link knows only the id, and a hit of a search some of the rest; the record is asked for.
@@ -83,15 +93,18 @@ function notFound(error) {
   return null
 }
 
-function rows(place) {
+// The regions are those at the place; where none is drawn, it says its own.
+function rows(place, regions, open) {
+  const has = type => regions.some(region => region.type === type)
   return [
     [t('Code'), [place.iata, place.icao].map(code => displayText(code, 8)).filter(Boolean).join(' · ')],
     [t('City'), displayText(place.municipality)],
-    [t('Division'), displayText(place.admin1_name)],
-    [t('Country'), displayText(place.country_name) || countryName(place.country)],
+    [t('Division'), has('state') ? '' : displayText(place.admin1_name)],
+    ...regionRows(regions.filter(({ type }) => PARTS.has(type)).toReversed(), open),
+    [t('Country'), has('country') ? '' : displayText(place.country_name) || countryName(place.country)],
     [t('Population'), population(place.population)],
-    [t('Elevation'), Number.isFinite(place.elevation_m) ? `${Math.round(place.elevation_m)} m` : ''],
-    [t('Time zone'), displayText(place.timezone)],
-    [t('GeoNames id'), place.kind === 'airport' ? '' : displayText(place.id)],
+    [t('Elevation'), landHeight(place.elevation_m ?? place.dem_m)],
   ]
 }
+
+const PARTS = new Set(['country', 'state', 'county', 'municipality'])

@@ -1,10 +1,9 @@
 // "What is here": everything the server knows about a point, by one call, and the places near it.
 import { point as fetchPoint, pointPath, region as fetchRegion, reverse } from '../server/api.js'
-import { distanceAndWind } from './bearing.js'
-import { facts, failure, part, ringing, skeleton } from './card.js'
-import { ticking } from './clock.js'
+import { aboutCountry, absent, localTime, nearest } from './around.js'
+import { facts, failure, skeleton } from './card.js'
 import { el } from '../dom.js'
-import { coordinates, utcOffset, zoneBasis } from '../words/format.js'
+import { coordinates } from '../words/format.js'
 import { displayText } from '../words/text.js'
 import { decimals, MAX_LATITUDE, wrapLongitude } from '../hash.js'
 import { called, labelsOf, levels, usualLevel } from './levels.js'
@@ -15,7 +14,6 @@ import { isBox } from '../engine/tilegrid.js'
 import { t } from '../words/words.js'
 
 const KICKER = t('What is here')
-const NEAR_ENOUGH = 50_000 // metres; a zone borrowed from farther away may be wrong by hours
 
 /** A point of the map as a permalink has it: on the grid of the world, as exact as the zoom shows it. */
 export function pointAt({ lat, lon, zoom }) {
@@ -26,9 +24,9 @@ export function pointAt({ lat, lon, zoom }) {
 
 /**
  * Answers for points. pin marks the point; select highlights a region; offer(regions) is what there is to do with regions; flyToPoint and
- * flyToBox move the map; mark rings a place; choose opens a place of the list; colours (choropleth.js) knows the value of a region; signal() ends the question before.
+ * flyToBox move the map; mark rings a place; choose opens a place of the list, open what a permalink names; colours (choropleth.js) knows the value of a region; signal() ends the question before.
  */
-export function createHere({ card, types, zoom, pin, mark, select, offer, flyToPoint, flyToBox, choose, signal, announce, colours }) {
+export function createHere({ card, types, zoom, pin, mark, select, offer, flyToPoint, flyToBox, choose, signal, announce, colours, open }) {
   // Shows the answer under the name of one of its regions, which the map outlines.
   function present(at, { answer, labelOf, heading, near, question, words, value }, chosen, focus = false) {
     const found = regionList(answer, types)
@@ -41,7 +39,7 @@ export function createHere({ card, types, zoom, pin, mark, select, offer, flyToP
       outline(region, question)
     }
     card.show({ ...heading(title), title, subtitle: [around, subtitleOf(at)].filter(Boolean).join('\n') },
-      words, value, regionFacts(found, types, missing, { chosen, choose: choice, nameOf: region => displayText(labelOf(region)?.name) }), offer(found), localTime(answer, missing), nearest(at, answer, missing, { mark, goTo }), near)
+      words, value, regionFacts(found, types, missing, { chosen, choose: choice, nameOf: region => displayText(labelOf(region)?.name) }), chosen?.type === 'country' && aboutCountry(chosen.id, { open, ...question }), offer(found), localTime(answer, missing), nearest(at, answer, missing, { mark, goTo }), near)
     if (focus) card.root.querySelector('.level[aria-pressed=true]')?.focus()
   }
 
@@ -97,49 +95,4 @@ function regionFacts(found, types, missing, choice) {
   if (missing.has('boundaries')) return absent(t('Regions'))
   if (found.length === 0) return el('p', { class: 'quiet lead' }, t('Open sea, or land that no published boundary covers.'))
   return levels(found, types, choice)
-}
-
-// A clock is shown only where the time is known.
-function localTime({ timezone, at }, missing) {
-  const zone = displayText(timezone?.id)
-  if (!zone) return missing.has('timezones') ? absent(t('Time zones')) : el('p', { class: 'quiet lead' }, t('The time zone is not known here.'))
-  const now = Date.parse(at)
-  const offset = timezone.offset_s
-  const known = timezone.match !== 'nearest' || timezone.distance_m <= NEAR_ENOUGH
-  const clock = known && Number.isFinite(now) && Number.isFinite(offset) && ticking(now, offset)
-  const season = known && timezone.dst ? t('summer time') : ''
-  const also = [timezone.also ?? []].flat().map(id => displayText(id)).filter(Boolean).join(', ')
-  const words = [zone, known && utcOffset(offset), season, zoneBasis(timezone), also && t('also {zones}', { zones: also })].filter(Boolean).join(' · ')
-  const what = known ? words : [t('Not known here'), words].join(': ')
-  return part(timezone.nautical ? t('Nautical time') : t('Local time'), clock, el('p', { class: 'quiet small' }, what))
-}
-
-// The nearest of each kind; what is not published says so.
-function nearest(at, answer, missing, { mark, goTo }) {
-  const codes = (...parts) => [...new Set(parts.map(code => displayText(code, 16)).filter(Boolean))].join(' · ')
-  const kinds = [
-    ['place', 'places', t('Place'), ''],
-    ['airport', 'airports', t('Airport'), codes(answer?.airport?.iata, answer?.airport?.icao)],
-    ['station', 'stations', t('Weather'), codes(answer?.station?.icao)],
-  ]
-  const rows = kinds.map(([key, dataset, label, code]) => {
-    const spot = answer?.[key]
-    if (Number.isFinite(spot?.lat) && Number.isFinite(spot?.lon)) return [label, spotButton(at, spot, code, { mark, goTo })]
-    return [label, el('span', { class: 'quiet' }, missing.has(dataset) ? t('not on this server') : t('none near'))]
-  })
-  const list = facts(rows)
-  list.classList.add('nearest')
-  return part(t('Nearest'), list)
-}
-
-function spotButton(at, spot, code, { mark, goTo }) {
-  return el('button', {
-    type: 'button', class: 'spot', title: t('Show on the map'), onclick: () => goTo(spot), ...ringing(mark, spot),
-  },
-  el('span', {}, el('bdi', {}, displayText(spot.name)), code && el('code', {}, code)),
-  el('span', { class: 'place-distance' }, distanceAndWind(at, spot)))
-}
-
-function absent(what) {
-  return el('p', { class: 'quiet lead' }, t('{what} are not published on this server.', { what }))
 }

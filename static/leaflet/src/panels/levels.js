@@ -1,8 +1,9 @@
 // The regions at a point as levels to choose from: which one the card is called by and the map outlines.
 import { facts } from './card.js'
 import { el } from '../dom.js'
-import { typeName } from '../words/format.js'
+import { isUsual, typeName } from '../words/format.js'
 import { displayText } from '../words/text.js'
+import { t } from '../words/words.js'
 
 const isZone = ({ type }) => type === 'timezone'
 
@@ -11,9 +12,10 @@ const isZone = ({ type }) => type === 'timezone'
  * state or a country by itself. labelled is the region's result of /reverse or /geocode with its label and parents, or undefined.
  */
 export function called(region, labelled) {
-  const name = displayText(region.name) || displayText(region.id)
+  const name = displayText(region.name) || (isUsual(region.type) ? t('Without a name') : displayText(region.id))
   const label = displayText(labelled?.label)
   if (!label) return { title: name, around: '' }
+  if (!displayText(region.name)) return { title: name, around: label } // which names what is around it
   const country = displayText(Array.isArray(labelled.parents) ? labelled.parents.at(-1)?.name : '')
   if (!country || !label.endsWith(`, ${country}`)) return { title: label, around: '' }
   return { title: label.slice(0, -country.length - 2), around: country }
@@ -33,8 +35,9 @@ export function labelsOf(answer) {
 export function levels(found, types, { chosen, choose, nameOf = () => '' }) {
   const rank = ({ type }) => types.findIndex(known => known.type === type)
   const row = region => {
-    const name = el('bdi', {}, nameOf(region) || displayText(region.name) || displayText(region.id))
-    const id = !isZone(region) && el('code', {}, displayText(region.id, 24))
+    const words = nameOf(region) || displayText(region.name) || displayText(region.id)
+    const name = el('bdi', {}, words)
+    const id = !isZone(region) && words !== displayText(region.id) && el('code', {}, displayText(region.id, 24))
     const on = region === chosen
     const value = isZone(region) || found.filter(one => !isZone(one)).length < 2 ? el('span', {}, name, id) : el('button', {
       type: 'button', class: 'level', 'aria-pressed': String(on), onclick: () => choose(region),

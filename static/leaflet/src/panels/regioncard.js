@@ -1,7 +1,8 @@
 // The card of a region that was searched for or linked to. The map outlines it.
-import { region as fetchRegion, regionPath, reverse } from '../server/api.js'
+import { region as fetchRegion, regionPath, reverse, search } from '../server/api.js'
+import { aboutCountry, localTime, regionRows } from './around.js'
 import { facts, failure, note, skeleton } from './card.js'
-import { typeName } from '../words/format.js'
+import { isUsual, landSize, population, regionKind } from '../words/format.js'
 import { displayText } from '../words/text.js'
 import { wrapLongitude } from '../hash.js'
 import { called, labelsOf } from './levels.js'
@@ -14,10 +15,10 @@ import { t } from '../words/words.js'
  * Answers about one region, { type, id }: hit is what a search said of it, or null after a link; moving says whether the map
  * goes there. select highlights it; offer(regions) is what there is to do with it; colours (choropleth.js) knows its value; signal() ends the question before.
  */
-export function createRegionCard({ card, pin, select, offer, flyToBox, signal, announce, colours }) {
+export function createRegionCard({ card, pin, select, offer, flyToBox, signal, announce, colours, open }) {
   return async function show({ type, id }, moving, hit = null) {
     const question = signal()
-    const heading = { kicker: typeName(type), chips: takeAlong({ title: displayText(hit?.name), path: regionPath(type, id), announce }) }
+    const heading = { kicker: regionKind(type), chips: takeAlong({ title: displayText(hit?.name), path: regionPath(type, id), announce }) }
     pin(null)
     select({ type, id })
     const { title, around: subtitle } = called({ name: hit?.name }, hit)
@@ -29,11 +30,16 @@ export function createRegionCard({ card, pin, select, offer, flyToBox, signal, a
       const { name, bbox, type: _, id: own, ...properties } = await colours.complete({ type, id: record.id }, record, { signal: question })
       if (question.aborted) return
       if (own !== id) select({ type, id: own }) // tiles have it as it is published
-      const labelled = hit ?? await labelAt(type, own, bbox, question)
+      const labelled = hit ?? await labelAt({ type, id: own, name }, bbox, { signal: question })
       if (question.aborted) return
-      const { title, around } = called({ name: hit?.name ?? name, id: own }, labelled)
-      card.show({ ...heading, title, subtitle: around }, facts([...colours.valueOf(type, properties), ...rows(own, colours.others(type, Object.entries(properties)))]), offer([{ type, id: own, name: title }]))
-      if (moving && !flying && isBox(bbox)) flyToBox(bbox)
+      const { title, around } = called({ type, name: labelled?.name ?? name, id: own }, labelled)
+      const shown = colours.others(type, Object.entries(properties))
+      card.show({ ...heading, kicker: regionKind(type, properties.kind), title, subtitle: around },
+        facts([...colours.valueOf(type, properties), ...isUsual(type) ? usualRows(type, properties, shown, parentsOf(labelled, properties), open) : rows([title, ...Object.values(properties)].includes(own) ? '' : own, shown.filter(([name]) => !OURS.has(name)))]),
+        type === 'country' && aboutCountry(own, { open, signal: question }), offer([{ type, id: own, name: title }]),
+        type === 'timezone' && properties.time_zone && localTime({ timezone: { id: properties.time_zone } }))
+      const whole = isBox(labelled?.bbox) ? labelled.bbox : bbox
+      if (moving && !flying && isBox(whole)) flyToBox(whole)
     } catch (error) {
       if (question.aborted) return
       const gone = error.type === 'region-not-found' || error.type === 'unknown-layer'
@@ -43,11 +49,34 @@ export function createRegionCard({ card, pin, select, offer, flyToBox, signal, a
   }
 }
 
-// A link knows a region's id only. What people call it is asked for at the middle of its box, where it mostly is.
-async function labelAt(type, id, box, signal) {
+const OURS = new Set(['map_color', 'merged'])
+
+// Columns of the usual sources that are told in words, or are for programs.
+const RAW = /^(map_color|merged|m(in|ax)_?zoom|(min|max|scale|label)_?rank|label_?[xy]|iso_.*|fips|adm\d_?\w*|postal|wikidata|country\w*|state|continent|kind|time_zone|utc_offset|population\w*|area_km2|name_\w+|sovereign|note_\w+|featurecla)$/i
+
+function usualRows(type, { population: people, area_km2: area, iso_3166_2: iso, fips, name_local: local, formal_name: formal }, shown, parents, open) {
+  return [
+    ...regionRows(parents, open), [t('Official name'), displayText(formal)], [t('Local name'), displayText(local)],
+    ...type === 'country' ? [] : [[t('Population'), population(people)], [t('Area'), landSize(1e6 * area)]],
+    [t('Code'), displayText(type === 'county' ? fips : iso)], ...rows('', shown.filter(([name]) => !RAW.test(name))),
+  ]
+}
+
+// The regions around one: as its label has them, else the country that its source names.
+function parentsOf(labelled, { country }) {
+  if (Array.isArray(labelled?.parents)) return labelled.parents
+  return typeof country === 'string' && /^[A-Z]{2}$/.test(country) ? [{ type: 'country', id: country.toLowerCase() }] : []
+}
+
+// A link knows a region's id only. The search knows what people call it and a country's main land; a name that many have is asked for
+// at the middle of the region's box, where it mostly is.
+async function labelAt(region, box, options) {
   if (!isBox(box)) return undefined
   const [west, south, east, north] = box
-  const middle = wrapLongitude((west + (east < west ? east + 360 : east)) / 2)
-  const answer = await reverse((south + north) / 2, middle, { signal }).catch(() => null)
-  return labelsOf(answer)({ type, id })
+  const middle = { lat: (south + north) / 2, lon: wrapLongitude((west + (east < west ? east + 360 : east)) / 2) }
+  for (const ask of [region.name && (() => search(region.name, middle, options)), () => reverse(middle.lat, middle.lon, options)].filter(Boolean)) {
+    const found = labelsOf(await ask().catch(() => null))(region)
+    if (found) return found
+  }
+  return undefined
 }

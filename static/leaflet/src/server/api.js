@@ -150,6 +150,7 @@ export const point = (lat, lon, options) => json(pointPath(lat, lon), isPoint, o
 export const reverse = (lat, lon, options) => json(`reverse?lat=${lat}&lon=${lon}${inLanguage()}`, ({ results }) => Array.isArray(results), options)
 export const placePath = id => `places/${segment(id)}${inLanguage('?')}`
 export const place = (id, options) => json(placePath(id), isPosition, options)
+export const country = (code, options) => json(`countries/${segment(code)}${inLanguage('?')}`, ({ code }) => typeof code === 'string', options)
 export const airportPath = code => `airports/${segment(code)}`
 export const airport = (code, options) => json(airportPath(code), isPosition, options)
 

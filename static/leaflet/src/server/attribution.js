@@ -9,8 +9,13 @@ export function attributions(status) {
   return [...new Set(texts)]
 }
 
-/** Text cut at its web addresses: [{ text, href }], href absent for plain text. */
+const sites = {
+  GeoNames: 'https://www.geonames.org', OpenStreetMap: 'https://www.openstreetmap.org/copyright', 'Natural Earth': 'https://www.naturalearthdata.com',
+}
+
+/** Text cut at its web addresses, or where it has none, at the names of sources that everybody uses: [{ text, href }], href absent for plain text. */
 export function splitLinks(text) {
+  if (!text.includes('https://')) return text.split(/(GeoNames|OpenStreetMap|Natural Earth)/).filter(Boolean).map(piece => Object.hasOwn(sites, piece) ? { text: piece, href: sites[piece] } : { text: piece })
   const isLink = piece => piece.startsWith('https://') && URL.canParse(piece)
   return text.split(/(https:\/\/[^\s,;<>"()]*[^\s,;<>"().])/).filter(Boolean)
     .map(piece => isLink(piece) ? { text: new URL(piece).hostname, href: piece } : { text: piece })

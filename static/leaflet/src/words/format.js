@@ -30,6 +30,9 @@ export function landSize(metres, miles = wantsMiles()) {
   return `${large < 100 ? oneDecimal.format(large) : number.format(Math.round(large))} ${miles ? 'mi²' : 'km²'}`
 }
 
+/** A height above the sea in metres. Empty for what is none. */
+export const landHeight = metres => Number.isFinite(metres) ? metre.format(Math.round(metres)) : ''
+
 /** "47.377° N, 8.542° E", with as many decimals as asked for. */
 export function coordinates(lat, lon, digits = 4) {
   const part = (value, positive, negative) => {
@@ -70,8 +73,19 @@ export function placeKind(featureClass, code, people = 0) {
 
 const regionTypes = new Map([
   ['continent', t('Continent')], ['country', t('Country')], ['state', t('State')], ['county', t('County')], ['admin1', t('Division')], ['municipality', t('Municipality')],
-  ['urban', t('Urban area')], ['lake', t('Lake')], ['timezone', t('Time zone')],
+  ['urban', t('Urban area')], ['lake', t('Lake')], ['timezone', t('Time zone')], ['marine', t('Sea')], ['river', t('River')], ['road', t('Road')], ['city', t('City')],
 ])
+
+/** Whether a type of region is one of the usual ones, whose columns are those of well-known sources. */
+export const isUsual = type => regionTypes.has(type)
+
+const waters = new Map([
+  ['ocean', t('Ocean')], ['gulf', t('Gulf')], ['bay', t('Bay')], ['bight', t('Bight')], ['strait', t('Strait')], ['channel', t('Channel')], ['sound', t('Sound')],
+  ['fjord', t('Fjord')], ['lagoon', t('Lagoon')], ['basin', t('Basin')], ['inlet', t('Inlet')], ['reservoir', t('Reservoir')], ['alkaline lake', t('Salt lake')],
+])
+
+/** What a region is called by its type, or more exactly by the kind that sources of waters tell. */
+export const regionKind = (type, kind) => waters.get(displayText(kind).toLowerCase()) ?? typeName(type)
 
 /** What a type of region is called: that of the usual ones in the reader's language. */
 export const typeName = type => regionTypes.get(type) ?? title(type)
@@ -88,7 +102,23 @@ export function title(type) {
 /** Text from outside as part of a sentence, whose direction it must not change (Unicode's isolates). */
 export const isolated = text => `\u2068${displayText(text, 64)}\u2069`
 
-const countries = new Intl.DisplayNames([...nameLanguages, 'en'], { type: 'region', fallback: 'none' })
+const displayNames = type => new Intl.DisplayNames([...nameLanguages, 'en'], { type, fallback: 'none' })
+const [countries, tongues, currencies] = ['region', 'language', 'currency'].map(displayNames)
+
+// A code may be none that the browser takes.
+function nameOf(names, code) {
+  try {
+    return names.of(code) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+/** The names of languages by their codes, such as de-CH, each once. */
+export const languageNames = codes => [...new Set(codes.map(code => nameOf(tongues, displayText(code).split('-')[0])).filter(Boolean))].join(', ')
+
+/** The name of a currency with its code. */
+export const currencyName = code => [nameOf(currencies, code), displayText(code)].filter(Boolean).join(' · ')
 
 /** The name of an ISO 3166-1 code in the reader's language; the code itself where the browser knows none. */
 export function countryName(code) {
@@ -114,15 +144,24 @@ export function marked(place) {
   return whole ? parts : [`${name} (${parts[0]}`, parts[1], `${parts[2]})`]
 }
 
-/** The wall clock of an instant, milliseconds since 1970, where clocks are offset seconds ahead of UTC: { time, date }. */
-export function wallClock(instant, offset) {
-  const local = instant + 1000 * offset
-  if (!Number.isFinite(local) || Math.abs(local) > 8.64e15) return { time: '', date: '' }
-  return { time: clockTime.format(local), date: clockDate.format(local) }
+/**
+ * The wall clock of an instant, milliseconds since 1970, in a time zone: { time, date, offset, name }, offset being seconds ahead of UTC and name
+ * what people call the time there, or ''. Null for a zone that the browser does not know.
+ */
+export function wallClock(instant, zone) {
+  try {
+    const text = (options, language = locale) => new Intl.DateTimeFormat(language, { timeZone: zone, ...options })
+    const zoneText = (style, language) => text({ timeZoneName: style }, language).formatToParts(instant).find(({ type }) => type === 'timeZoneName').value
+    const [, sign, hours = 0, minutes = 0, seconds = 0] = /([+-])(\d+):(\d+)(?::(\d+))?/.exec(zoneText('longOffset', 'en')) ?? []
+    const name = zoneText('long')
+    return {
+      time: text({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(instant), date: text({ weekday: 'long', day: 'numeric', month: 'long' }).format(instant),
+      offset: (sign === '-' ? -1 : 1) * (3600 * hours + 60 * minutes + Number(seconds)), name: /\d|^UTC$/.test(name) ? '' : name,
+    }
+  } catch {
+    return null
+  }
 }
-
-const clockTime = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' })
-const clockDate = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', weekday: 'long', day: 'numeric', month: 'long' })
 
 /** An offset from UTC in seconds: "UTC", "UTC+1", "UTC−3:30". */
 export function utcOffset(seconds) {

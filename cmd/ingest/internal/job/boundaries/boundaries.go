@@ -417,8 +417,13 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, o job.Opt
 			return nil, nil, err
 		}
 		for _, s := range l.sources {
-			if !slices.Contains(sources, s) { // one file may hold several layers
+			at := slices.IndexFunc(sources, s.Is) // one file may hold several layers
+			if at < 0 {
+				s.Layers, at = nil, len(sources)
 				sources = append(sources, s)
+			}
+			if !slices.Contains(sources[at].Layers, l.typ) {
+				sources[at].Layers = append(sources[at].Layers, l.typ)
 			}
 		}
 	}

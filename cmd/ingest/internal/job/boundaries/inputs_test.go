@@ -123,7 +123,7 @@ func TestKeep(t *testing.T) {
 			t.Error(d)
 		}
 		for _, s := range first.Sources {
-			if !slices.Contains(m.Sources, s) {
+			if !slices.ContainsFunc(m.SourcesOf(s.Layers...), s.Is) {
 				t.Errorf("the credit of %s is lost: %+v", s.Name, m.Sources)
 			}
 		}

@@ -206,7 +206,7 @@ func (n *namer) use(g *dataset.Generation) {
 	n.opened = append(n.opened, g)
 	for _, src := range g.Manifest.Sources {
 		credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
-		if !slices.Contains(n.sources, credit) {
+		if !slices.ContainsFunc(n.sources, credit.Is) {
 			n.sources = append(n.sources, credit)
 		}
 	}

@@ -126,7 +126,7 @@ func (z *Finder) Credits() (list []dataset.Source) {
 			g.Manifest.Dataset == ask.Boundaries.Name && z.FoundInside > 0
 		for _, src := range g.Manifest.Sources {
 			credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
-			if used && src.Attribution != "" && !slices.Contains(list, credit) {
+			if used && src.Attribution != "" && !slices.ContainsFunc(list, credit.Is) {
 				list = append(list, credit)
 			}
 		}
