@@ -132,7 +132,8 @@ func TestImportanceOfFeatures(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := byID[uint32(x.Number)]
-				if got, want := Importance(x), importance(appendQualifier(nil, p.Class, p.Code), uint64(p.Population), p.Weight); got != want && p.Class != "" {
+				want := importance(appendQualifier(nil, p.Class, p.Code), uint64(p.Population), p.Weight)
+				if got := Importance(x); got != want && p.Class != "" {
 					t.Errorf("%s: %s.%s with %d people has importance %d, want %d", name, p.Class, p.Code, p.Population, got, want)
 				}
 			}

@@ -37,7 +37,8 @@ func (*drawn) End()                 {}
 // rankedRows is a gazetteer: a city and its capital, which have each other's names, a district's population, and others.
 func rankedRows() string {
 	row := func(id int, name, others string, lat, lon float64, code, country string, people int) string {
-		return fmt.Sprintf("%d\t%s\t\t%s\t%v\t%v\tP\t%s\t%s\t\t\t\t\t\t%d\t\t-9999\t\t2020-01-02\n", id, name, others, lat, lon, code, country, people)
+		return fmt.Sprintf("%d\t%s\t\t%s\t%v\t%v\tP\t%s\t%s\t\t\t\t\t\t%d\t\t-9999\t\t2020-01-02\n",
+			id, name, others, lat, lon, code, country, people)
 	}
 	return row(1, "Delhi", "Dilli,New Delhi", 28.65, 77.23, "PPLA", "IN", 10_900_000) +
 		row(2, "New Delhi", "", 28.64, 77.22, "PPLC", "IN", 317_000) +
@@ -61,7 +62,8 @@ func TestRanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes := strings.Join(rep.Notes, "\n"); !strings.Contains(notes, `ranks: 5 of 7 belong to a place; no place of such a name or size is near "Oslo", "Nowhere"`) ||
+	const told = `ranks: 5 of 7 belong to a place; no place of such a name or size is near "Oslo", "Nowhere"`
+	if notes := strings.Join(rep.Notes, "\n"); !strings.Contains(notes, told) ||
 		len(m.Sources) != 2 || m.Sources[1].Records != 7 || len(m.Bad) != 3 {
 		t.Errorf("%s\n%+v %v", notes, m.Sources, m.Bad)
 	}
@@ -71,8 +73,10 @@ func TestRanks(t *testing.T) {
 	for _, zoom := range []uint8{6, 11, 15} {
 		got := &drawn{all: map[string]int64{}}
 		features := map[string]int64{}
-		for name, at := range map[string][2]float64{"Delhi": {77.23, 28.65}, "New Delhi": {77.22, 28.64}, "Bayan": {80, 20}, "Hamlet": {80.1, 20.1},
-			"Fort Worth": {-97.33, 32.75}, "Anadyr": {-179.99, 64.73}, "Oslo": {10.75, 59.91}, "Juba": {31.6, 4.85}} {
+		for name, at := range map[string][2]float64{
+			"Delhi": {77.23, 28.65}, "New Delhi": {77.22, 28.64}, "Bayan": {80, 20}, "Hamlet": {80.1, 20.1},
+			"Fort Worth": {-97.33, 32.75}, "Anadyr": {-179.99, 64.73}, "Oslo": {10.75, 59.91}, "Juba": {31.6, 4.85},
+		} {
 			tile, err := quadkey.TileAt(at[0], at[1], zoom)
 			if err != nil {
 				t.Fatal(name, err)
