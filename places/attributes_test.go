@@ -541,12 +541,12 @@ func TestPrefix(t *testing.T) {
 	if err != nil || fmt.Sprint(hitIDs(hits)) != "[1 2 3]" {
 		t.Error(hitIDs(hits), err)
 	}
-	// Places that pass a filter are ordered by weight, not by code.
+	// Places that pass a filter are ordered by weight.
 	if hits, _, err = f.Within(t.Context(), WithinQuery{Box: quadkey.World, Classes: []string{"S"}}, nil); err != nil ||
 		fmt.Sprint(hitIDs(hits)) != "[1 2 3]" || meta.Unweighted {
 		t.Error(hitIDs(hits), err, meta.Unweighted)
 	}
-	if !strings.Contains(string(hits[0].JSON), `"code":"LARGE","iata":"ZRH","lat":`) {
+	if !strings.Contains(string(hits[0].JSON), `"code":"LARGE","map_population":500000,"iata":"ZRH","lat":`) {
 		t.Errorf("%s", hits[0].JSON)
 	}
 	tile := tileGeoJSON(t, f, quadkey.Tile{})

@@ -17,7 +17,8 @@
 //
 // lat and lon are int32 of 1e-7 degrees: places are stored, measured and shown at that precision,
 // about a centimetre. country is two letters or two zero bytes. A place with a weight of its own
-// has the highest bit of population set and the weight (8) before the members. members are
+// has the highest bit of population set and the weight (8) before the members, in family points of
+// place_rollup after the population. members are
 // finished JSON, the members of the place's object without braces. Their first split bytes are
 // the properties of a GeoJSON feature, and the rest is lat and lon. So a reader compares numbers
 // and copies bytes; it decodes nothing.
@@ -70,7 +71,7 @@
 //
 // Places are ranked by tier, then by weight: population, more for seats of government, less for
 // parts and ruins of towns. Features without population have a weight by their code. Place.Weight
-// replaces both weights, also in the choice of the tier. Administrative areas (class A) rank below
+// replaces the population, also in the choice of the tier, and all of it for a point with a kind. Administrative areas (class A) rank below
 // everything else: on a map their seat represents them.
 //
 // A tile shows the most important place of each of its 4×4 parts. From zoom 11 it also shows the most

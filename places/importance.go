@@ -2,6 +2,7 @@ package places
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"quadrille/feature"
@@ -57,7 +58,10 @@ var weights = map[string]struct {
 // tierOf returns the index in tierNames of the family a place is in.
 func tierOf(qualifier []byte, population, weight uint64) int {
 	if weight != 0 {
-		population, qualifier = weight, nil
+		population = weight
+		if isKind(qualifier) {
+			qualifier = nil
+		}
 	}
 	switch {
 	case population >= highPopulation || string(qualifier) == "P.PPLC":
@@ -103,11 +107,12 @@ const (
 )
 
 // importance orders places for display; greater is more important. Among places that are not of
-// class A, a higher tier is always greater. A weight other than 0 is used unchanged.
+// class A, a higher tier is always greater. A weight other than 0 replaces the population, and of a point with a kind it
+// is used unchanged.
 func importance(qualifier []byte, population, weight uint64) uint64 {
 	tier := tierOf(qualifier, population, weight)
-	if weight == 0 {
-		weight = weightOf(qualifier, population)
+	if weight == 0 || !isKind(qualifier) {
+		weight = weightOf(qualifier, cmp.Or(weight, population))
 	}
 	n := uint64(tiers-tier)<<weightBits | min(weight, maxWeight)
 	if len(qualifier) > 0 && qualifier[0] == 'A' {
@@ -116,12 +121,19 @@ func importance(qualifier []byte, population, weight uint64) uint64 {
 	return n | notArea
 }
 
+// isKind reports whether a qualifier has no class.
+func isKind(qualifier []byte) bool { return len(qualifier) > 0 && qualifier[0] == '.' }
+
 // Importance returns the importance of a feature of Finder.Tile; greater is more important. It
-// ignores Place.Weight, which features do not have.
+// ignores the Weight of points with a kind, which features do not have.
 func Importance(f *feature.Feature) uint64 {
-	value, _ := f.Properties.Lookup("population")
-	population, _ := value.Integer()
-	return importance([]byte(f.Properties.Text("class")+"."+f.Properties.Text("code")), uint64(population), 0)
+	number := func(name string) uint64 {
+		value, _ := f.Properties.Lookup(name)
+		n, _ := value.Integer()
+		return uint64(n)
+	}
+	qualifier := []byte(f.Properties.Text("class") + "." + f.Properties.Text("code"))
+	return importance(qualifier, number("population"), number(mapPopulation))
 }
 
 func weightOf(qualifier []byte, population uint64) uint64 {

@@ -13,6 +13,9 @@ import (
 	"quadrille/places/internal/members"
 )
 
+// mapPopulation is the member with the weight of a place.
+const mapPopulation = "map_population"
+
 // appendValue appends the tile_places value of a place. The name of its
 // first-level division may be empty.
 func appendValue(dst []byte, c *columns, admin1Name string) []byte {
@@ -39,6 +42,9 @@ func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 	if c.population > 0 {
 		dst = append(dst, `,"population":`...)
 		dst = strconv.AppendUint(dst, c.population, 10)
+	}
+	if c.weight != 0 && c.class != "" {
+		dst = strconv.AppendUint(jsontext.AppendName(dst, mapPopulation), c.weight, 10)
 	}
 	dst = jsontext.AppendText(dst, "admin1", c.admin1)
 	dst = jsontext.AppendText(dst, "admin1_name", admin1Name)
@@ -152,7 +158,12 @@ func appendPoint(dst []byte, p *place, name string) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, p.id)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(p.lat))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(p.lon))
-	dst = binary.BigEndian.AppendUint64(dst, p.population)
+	if p.weight != 0 && !isKind(p.qualifier) {
+		dst = binary.BigEndian.AppendUint64(dst, p.population|weighty)
+		dst = binary.BigEndian.AppendUint64(dst, p.weight)
+	} else {
+		dst = binary.BigEndian.AppendUint64(dst, p.population)
+	}
 	code := codeOf(p.qualifier)
 	dst = append(append(dst, byte(len(code))), code...)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(len(name)))
@@ -164,6 +175,7 @@ type point struct {
 	id         uint32
 	lat, lon   int32
 	population uint64
+	weight     uint64 // of a place with a class; 0: none
 	code, name []byte
 }
 
@@ -176,7 +188,13 @@ func cutPoint(points []byte) (p point, rest []byte, ok bool) {
 	p.id = binary.BigEndian.Uint32(points)
 	p.lat, p.lon = int32(binary.BigEndian.Uint32(points[4:])), int32(binary.BigEndian.Uint32(points[8:]))
 	p.population = binary.BigEndian.Uint64(points[12:])
-	rest = points[fixed:]
+	if rest = points[fixed:]; p.population&weighty != 0 {
+		if len(rest) <= 8 {
+			return p, nil, false
+		}
+		p.population &^= weighty
+		p.weight, rest = binary.BigEndian.Uint64(rest), rest[8:]
+	}
 	n := 1 + int(rest[0])
 	if len(rest) < n+2 {
 		return p, nil, false

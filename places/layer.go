@@ -23,8 +23,8 @@ var _ interface {
 	feature.Drawer
 } = (*Finder)(nil)
 
-// schema is the schema of a place. It lacks the members of Place.Extra, because the caller that
-// adds such members knows them.
+// schema is the schema of a place. It lacks map_population and the members of Place.Extra, because the caller that
+// adds them knows them.
 var schema = feature.Schema{
 	{Name: "admin1", Kind: feature.Text},
 	{Name: "admin1_name", Kind: feature.Text},

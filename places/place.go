@@ -57,9 +57,9 @@ type Place struct {
 	// "kind". The output does not have the kind, but Extra may have the source's text for it. The
 	// point's importance is its Weight.
 	Kind string
-	// Weight, if not 0, is the importance of the place, instead of its population and feature code:
-	// see Importance in the package documentation. From 100,000 a place is in the high tier, and
-	// from 5,000 in the medium tier.
+	// Weight, if not 0, is the population that the place has on a map: of its agglomeration, for example. The output has
+	// it as map_population. A point with a Kind has it as its importance, instead of a population and a feature code. See
+	// Importance in the package documentation. From 100,000 a place is in the high tier, and from 5,000 in the medium tier.
 	Weight uint64
 	// Extra has further members of the place's JSON object, each with a comma before it:
 	// `,"iata":"ZRH","icao":"LSZH"`. They follow the other members in every output, and must not

@@ -30,6 +30,7 @@ var drawing = feature.Drawing{
 		{Name: "name", Kind: feature.Text},
 		{Name: "code", Kind: feature.Text},
 		{Name: "population", Kind: feature.Integer},
+		{Name: mapPopulation, Kind: feature.Integer},
 	},
 	Look:       feature.LookSettlements,
 	HasNames:   true,
@@ -43,7 +44,7 @@ var drawing = feature.Drawing{
 // With a filter it yields the most important maxFiltered places of the tile that pass. If few of
 // MaxExamined places pass, it yields those.
 //
-// Properties are name, country, class, code, population, admin1, admin1_name, timezone and those
+// Properties are name, country, class, code, population, map_population, admin1, admin1_name, timezone and those
 // of Place.Extra, as far as they are known.
 func (f *Finder) Tile(ctx context.Context, t quadkey.Tile, by feature.Filter) iter.Seq2[*feature.Feature, error] {
 	if by != nil {
@@ -78,9 +79,11 @@ func (f *Finder) Draw(ctx context.Context, t quadkey.Tile, by feature.Filter, pe
 			}
 			pen.Text("name", of.Name())
 			pen.Text("code", of.Properties.Text("code"))
-			if v, _ := of.Properties.Lookup("population"); v.Kind() == feature.Number {
-				n, _ := v.Integer()
-				pen.Integer("population", n)
+			for _, name := range [...]string{"population", mapPopulation} {
+				if v, _ := of.Properties.Lookup(name); v.Kind() == feature.Number {
+					n, _ := v.Integer()
+					pen.Integer(name, n)
+				}
 			}
 			pen.End()
 			return nil
@@ -94,6 +97,9 @@ func (f *Finder) Draw(ctx context.Context, t quadkey.Tile, by feature.Filter, pe
 		pen.Text("code", string(p.code))
 		if p.population > 0 {
 			pen.Integer("population", int64(p.population))
+		}
+		if p.weight > 0 {
+			pen.Integer(mapPopulation, int64(p.weight))
 		}
 		pen.End()
 		return nil
@@ -124,7 +130,7 @@ func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, sel *cellstore.S
 			if err != nil {
 				return err
 			}
-			p.name, p.code, p.population = name, codeOf(x.qualifier), x.population
+			p.name, p.code, p.population, p.weight = name, codeOf(x.qualifier), x.population, x.weight
 		}
 		if err := fn(&p, x.beyondID()); err != nil {
 			return err

@@ -114,12 +114,12 @@ func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile)
 	return ids
 }
 
-// The importance of a feature is that of its place, unless the place has a weight of its own.
+// The importance of a feature is that of its place. A weight takes the place of the population, and is an attribute of the feature.
 func TestImportanceOfFeatures(t *testing.T) {
 	for name, shape := range shapes {
 		list := scatter(22, 120, shape)
-		for i := range list {
-			list[i].Weight = 0
+		for i := 0; i < len(list); i += 3 {
+			list[i].Weight = uint64(i)*10_000 + 1
 		}
 		byID := map[uint32]Place{}
 		for _, p := range list {
@@ -132,7 +132,8 @@ func TestImportanceOfFeatures(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := byID[uint32(x.Number)]
-				if got, want := Importance(x), importance(appendQualifier(nil, p.Class, p.Code), uint64(p.Population), 0); got != want {
+				want := importance(appendQualifier(nil, p.Class, p.Code), uint64(p.Population), p.Weight)
+				if got := Importance(x); got != want && p.Class != "" {
 					t.Errorf("%s: %s.%s with %d people has importance %d, want %d", name, p.Class, p.Code, p.Population, got, want)
 				}
 			}

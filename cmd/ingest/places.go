@@ -32,6 +32,8 @@ holds shows in its name, or else in its rows:
   deletes         deletes-YYYY-MM-DD: places deleted that day
   languages       iso-languagecodes: makes one of the two codes that languages have in alternate names
   timezones       timeZones: counts places with a time zone it does not know
+  ranks           how many people the agglomeration of a city has, for its weight on maps: a table, or another file of
+                  points, with names and people, such as ne_10m_populated_places.zip; only by --as
 
 At least one file must hold places, and not one day's modifications alone; the others add to those. Of several
 rows of a place, in one file or in several, the one with the latest modification date is taken. --max-bad is
@@ -41,6 +43,7 @@ the share of each file.
   ingest places cities15000.zip NL.zip no-country.zip
   ingest places allCountries.zip modifications-2026-11-20.txt deletes-2026-11-20.txt
   ingest places NL.zip --as alternatenames=NL-names.txt
+  ingest places cities15000.zip --as ranks=ne_10m_populated_places.zip
 
 Files of --as come after the others, which decides what is taken where dates are equal.`
 }
@@ -51,7 +54,11 @@ func (c *placesCmd) Run(s *session) error {
 		inputs = append(inputs, places.Input{Input: job.Input{Path: f, Credit: job.GeoNames}})
 	}
 	for _, as := range c.As {
-		inputs = append(inputs, places.Input{Input: job.Input{Path: as.file, Credit: job.GeoNames}, Kind: as.kind})
+		credit := job.GeoNames
+		if as.kind == geonames.KindRanks {
+			credit = job.KnownCredit(as.file)
+		}
+		inputs = append(inputs, places.Input{Input: job.Input{Path: as.file, Credit: credit}, Kind: as.kind})
 	}
 	if len(inputs) == 0 {
 		return &usageError{errors.New("no files; name at least one, such as cities15000.zip")}

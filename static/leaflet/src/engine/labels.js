@@ -85,8 +85,9 @@ export function arrange(places, regions, measure, { zoom = 18, obstacles = [], f
     const radius = dots[tier]
     const [middle, out] = disc ? [{ x: (disc.left + disc.right) / 2, y: (disc.top + disc.bottom) / 2 }, (disc.right - disc.left) / 2] : [place, radius]
     const ways = sides.map(side => nameBox(middle, side, out, width, height)).filter(free)
-    // Better where no other city's dot would go: London stands aside for Paris.
-    const box = ways.find(box => !cities.some(other => other.dot !== dot && overlap(box, other.dot))) ?? ways[0]
+    // Better where no other city's dot would go, or a small one's: London stands aside for Paris.
+    const covered = box => cities.reduce((sum, other) => other.dot !== dot && overlap(box, other.dot) ? sum + other.cost : sum, 0)
+    const box = ways.reduce((best, way) => best && covered(best) <= covered(way) ? best : way, undefined)
     if (!box && (disc || zoom < rules.places['dots-from'])) return
     taken.push(dot, ...box ? [box] : [])
     kept.push(place)
@@ -169,6 +170,6 @@ export function placeOf(feature, displayText, nameOf = (type, id, { name }) => d
   if (!Number.isFinite(lon) || !Number.isFinite(lat) || name === '') return null
   return {
     id: String(properties.id ?? feature.id ?? `${lon},${lat}`), name, lat, lon,
-    code: properties.code, population: Math.max(0, Number(properties.population) || 0),
+    code: properties.code, population: Math.max(0, Number(properties.map_population ?? properties.population) || 0),
   }
 }

@@ -47,14 +47,17 @@ const (
 	isoDir     = "node_modules/i18n-iso-countries"
 	airportCSV = "airports.csv" // these two were written here and are part of the sample itself
 	stationCSV = "stations.csv"
-	whoisIPv4  = "node_modules/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-ipv4.csv"
-	whoisIPv6  = "node_modules/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-ipv6.csv"
+	// Populated places of Natural Earth with the people of their agglomerations.
+	cityRanks = "node_modules/city-timezones/data/cityMap.json"
+	ranksDir  = "node_modules/city-timezones"
+	whoisIPv4 = "node_modules/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-ipv4.csv"
+	whoisIPv6 = "node_modules/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-ipv6.csv"
 )
 
 // Ingest publishes boundaries, places, time zones, airports, stations and ip from the sample
 // packages installed in a directory. It does nothing unless all files exist.
 func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Options) error {
-	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, divisions1, countryIDs, otherNames, lakeShapes,
+	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, divisions1, countryIDs, otherNames, cityRanks, lakeShapes,
 		seaNames, riverLines, zonePieces, whoisIPv4, whoisIPv6} {
 		path := filepath.Join(sample, file)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -113,9 +116,13 @@ func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Option
 		Path:   filepath.Join(sample, otherNames),
 		Credit: job.ViaPackage(job.NamesCredit, filepath.Join(sample, isoDir, "codes.json")),
 	}
+	ranks := job.Input{
+		Path:   filepath.Join(sample, cityRanks),
+		Credit: job.ViaPackage(job.NaturalEarth, filepath.Join(sample, ranksDir, "index.js")),
+	}
 	if _, err := places.Ingest(ctx, c, []places.Input{
 		{Input: cities, Kind: geonames.KindPlaces}, {Input: admin1, Kind: geonames.KindAdmin1}, {Input: large,
-			Kind: geonames.KindCountries}, {Input: languages, Kind: geonames.KindAlternates},
+			Kind: geonames.KindCountries}, {Input: languages, Kind: geonames.KindAlternates}, {Input: ranks, Kind: geonames.KindRanks},
 	}, o); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ var kindWords = map[geonames.Kind]string{
 	geonames.KindAdmin1: "first-level divisions", geonames.KindAdmin2: "second-level divisions",
 	geonames.KindAdmin5: "fifth-level codes", geonames.KindCountries: "countries", geonames.KindFeatures: "feature codes",
 	geonames.KindHierarchy: "parents", geonames.KindTimeZones: "time zones", geonames.KindLanguages: "languages",
-	geonames.KindDeletions: "deletions",
+	geonames.KindDeletions: "deletions", geonames.KindRanks: "ranks",
 }
 
 // tableReader is a reader of package geonames.
@@ -154,6 +154,7 @@ func (j *placesJob) place(f *placesFile, r geonames.Record) (places.Place, bool,
 	if err := p.Validate(); err != nil {
 		return p, false, f.cannotStore(r.Line, err)
 	}
+	j.ranks.weigh(&p)
 	f.newer(r.Modified)
 	if day, ok := j.deleted[r.ID]; ok && daysOf(r.Modified) <= day {
 		j.gone++

@@ -75,6 +75,9 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 		if err := j.readSmall(); err != nil {
 			return nil, err
 		}
+		if err := j.readRanks(files); err != nil {
+			return nil, err
+		}
 		meta, stats, err := places.Build(ctx, b.Store(), j.source(), places.BuildOptions{
 			TempDir: filepath.Dir(b.Dir()), // beside the generations: room is needed there anyway
 			Memory:  o.MemoryLimit() / 4,   // the rest is the store's, the readers' and garbage
@@ -108,6 +111,7 @@ type placesJob struct {
 
 	small     smallRows
 	gazetteer places.Gazetteer
+	ranks     rankTable
 	given     map[string]bool   // kinds and codes that the gazetteer has
 	deleted   map[uint32]int64  // day of deletion, in days since 1970
 	languages map[string]string // two-letter codes by three-letter codes

@@ -27,6 +27,7 @@ const (
 	KindTimeZones  Kind = "timezones"      // timeZones
 	KindLanguages  Kind = "languages"      // iso-languagecodes
 	KindDeletions  Kind = "deletes"        // deletes-…
+	KindRanks      Kind = "ranks"          // of another publisher: people of agglomerations, of any format of points
 )
 
 // kinds lists all kinds with their columns, for messages.
@@ -36,7 +37,7 @@ var kinds = []struct {
 }{
 	{KindPlaces, "19"}, {KindAlternates, "10 or 8"}, {KindAdmin1, "4"}, {KindAdmin2, "4"}, {KindAdmin5, "2"},
 	{KindCountries, "19"}, {KindFeatures, "3"}, {KindHierarchy, "3 or 2"}, {KindTimeZones, "5"}, {KindLanguages, "4"},
-	{KindDeletions, "3"},
+	{KindDeletions, "3"}, {KindRanks, "any"},
 }
 
 // ParseKind parses the text of a kind, in any case.
