@@ -34,7 +34,7 @@ export function createCard(root, { onClose, announce }) {
     close,
     hide,
 
-    /** Shows a heading of kicker, title and subtitle, with chips (buttons and links) below, above any content. */
+    /** Shows a heading of kicker, title (a text or a node) and subtitle, with chips (buttons and links) below, above any content. */
     show({ kicker, title, subtitle, chips = [], busy = false }, ...content) {
       const focused = root.contains(document.activeElement)
       const handle = el('button', { type: 'button', class: 'handle', 'aria-label': t('More or less of the answer'), 'aria-expanded': String(tall),
@@ -54,7 +54,7 @@ export function createCard(root, { onClose, announce }) {
       root.hidden = false
       root.scrollTop = 0
       if (focused) closer.focus() // what had the focus is gone
-      const heading = `${kicker}: ${title}`
+      const heading = `${kicker}: ${title.textContent ?? title}`
       if (!busy && heading !== shown) announce(heading)
       shown = heading
     },
