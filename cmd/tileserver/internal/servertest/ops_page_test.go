@@ -102,13 +102,13 @@ func TestPopup(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"layers=country&popup=name,populaton":          "a column populaton: use some of ",
-		"layers=country&popup=%7Bpopulation%7D":        "a column population: use some of ",
-		"popup=%3Cimg%20src=x%20onerror=alert(1)%3E":   "a column \"<img src=x onerror=alert(1)>\": use some of ",
-		"popup=%7B" + strings.Repeat("n", 500) + "%7D": "use some of ",
-		"popup=%7B%7Dname":                             "a column {}name: use some of ",
-		"popup=%7Ba%0Ab%7D":                            "use some of ",
-		"popup=" + strings.Repeat("n", 1001):           "Shorten popup to at most 1000 characters.",
+		"layers=country&popup=name,populaton":          "a column populaton: use one of ",
+		"layers=country&popup=%7Bpopulation%7D":        "a column population: use one of ",
+		"popup=%3Cimg%20src=x%20onerror=alert(1)%3E":   "a column \"<img src=x onerror=alert(1)>\": use one of ",
+		"popup=%7B" + strings.Repeat("n", 500) + "%7D": "use one of ",
+		"popup=%7B%7Dname":                             "a column {}name: use one of ",
+		"popup=%7Ba%0Ab%7D":                            "use one of ",
+		"popup=" + strings.Repeat("n", 1001):           "use one of ",
 	} {
 		p := servertest.WantProblem(t, f.Get("/embed?"+query), 400, "bad-parameter")
 		if !strings.Contains(p.Detail, want) || p.Parameter != "popup" || len(p.Detail) > 1500 {
