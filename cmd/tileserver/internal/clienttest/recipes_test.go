@@ -111,8 +111,8 @@ func TestRecipes(t *testing.T) {
 			}
 			page = strings.NewReplacer("http://127.0.0.1:8080", site, "https://unpkg.com", packages.URL).Replace(text)
 			w := open(t, browser, pages.URL+"/#7/38.5/-98.3", screen{width: 900, height: 600, density: 1})
-			w.expect("it asks another server: "+site+"/", "it asks another server: "+packages.URL+"/", "it asks another server: "+pages.URL, "luma.gl", "Canvas2D",
-				"GPU stall due to ReadPixels")
+			w.expect("it asks another server: "+site+"/", "it asks another server: "+packages.URL+"/", "it asks another server: "+pages.URL,
+				"luma.gl", "Canvas2D", "GPU stall due to ReadPixels")
 			use[name](w)
 			w.keep("recipe-" + strings.ReplaceAll(name, " ", "-"))
 		})

@@ -22,11 +22,12 @@ var (
 	markerParam = endpoint.DescribedParam(endpoint.InQuery, "marker", "Where a pin stands, `lat,lon` in degrees.",
 		endpoint.Schema{"type": "string"}, "46.95,7.45")
 	fitParam = endpoint.DescribedParam(endpoint.InQuery, "fit",
-		"What the map begins with the whole of, in place of `center` and `zoom`: a layer, a region as `type:id`, or a box, `west,south,east,north` in degrees.",
+		"What the map begins with the whole of, in place of `center` and `zoom`: a layer, a region as `type:id`, or a box, "+
+			"`west,south,east,north` in degrees.",
 		endpoint.Schema{"type": "string"}, nil)
 	popupParam = endpoint.DescribedParam(endpoint.InQuery, "popup",
 		"What the card of a point or region that is clicked tells: columns, `name,price`, or a text with columns in braces, `{name}: {price} €`. "+
-			"Empty, there is no card; left out, it has all columns.", endpoint.Schema{"type": "string", "maxLength": 1000}, nil)
+			"Empty, there is no card; left out, it has all columns.", endpoint.Schema{"type": "string"}, nil)
 	titleParam  = endpoint.DescribedParam(endpoint.InQuery, "title", "A title over the map.", endpoint.Schema{"type": "string"}, nil)
 	layersParam = endpoint.DescribedParam(endpoint.InQuery, "layers",
 		"Comma list of the layers that are on: region types, `places`, `points:name`. Left out, those that the map page begins with.", endpoint.Schema{"type": "string"}, "country,places")
@@ -221,14 +222,17 @@ func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 				"that no layer has is refused. " +
 				"`points:shops.category=cafe` shows of that collection the points that pass the filter.",
 			Params: []endpoint.Param{
-				centerParam, zoomParam, markerParam, fitParam, layersParam, colorParam, classesParam, schemeParam, popupParam, titleParam, themeParam, langParam,
+				centerParam, zoomParam, markerParam, fitParam, layersParam, colorParam, classesParam, schemeParam, popupParam,
+				titleParam, themeParam, langParam,
 			},
 			IgnoresOthers: true,
 			Handle:        s.getEmbed, Cost: endpoint.Light,
 			Keys:    endpoint.KeysIgnored,
 			Answers: endpoint.Content{"text/html": nil}, CachePolicy: endpoint.CacheFile,
-			Problems: []string{"bad-parameter", "body-too-large"},
-			Example:  endpoint.Example{Request: "/embed?center=46.8,8.2&zoom=7&marker=46.95,7.45"},
+			Problems: []string{"body-too-large"},
+			OtherAnswers: []endpoint.OtherAnswer{{Status: 400, Text: "No layer has a column of the popup; the detail names those that there are.",
+				Content: endpoint.Content{"application/problem+json": web.Problem{}}, Headers: []string{"Cache-Control-No-Store"}}},
+			Example: endpoint.Example{Request: "/embed?center=46.8,8.2&zoom=7&marker=46.95,7.45"},
 		},
 	}
 }
