@@ -136,7 +136,7 @@ async function start() {
   })
   ask(points)
   const help = createHelp(element('help'), has.status)
-  const use = createUse(element('use'), { announce, shown: () => ({ ...centre(decimals(map.getZoom())), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), colours: permalink.state.colours, filters: switches.filter(({ on }) => on).flatMap(({ filter = [] }) => filter), theme: mapTheme() }) })
+  const use = createUse(element('use'), { announce, shown: () => ({ ...centre(decimals(map.getZoom())), zoom: map.getZoom(), layers: typesOn(switches.filter(type => ![GRATICULE, NEUTRAL].includes(type) && type.role !== 'basemap')), colours: permalink.state.colours, filters: switches.filter(({ on }) => on).flatMap(({ filter = [] }) => filter), theme: mapTheme(), rows: switches.filter(({ on, columns }) => on && columns?.length > 0) }) })
   const tools = addTools(inspector, help, use, types.length > 0 && layers.changed)
   permalink.onVisit(state => {
     setTheme(state.theme || keptTheme())

@@ -5,14 +5,16 @@ import { MAX_LATITUDE } from '../src/hash.js'
 import { embedOf, frameOf } from '../src/panels/share.js'
 
 const limits = { minZoom: 1, maxZoom: 18 }
-const NOTHING = { center: null, marker: null, zoom: null, layers: null, colours: null, filters: [], theme: '' }
+const NOTHING = { center: null, marker: null, zoom: null, layers: null, colours: null, filters: [], fit: '', popup: null, title: '', theme: '' }
 
 test('what an embedded map is asked for', () => {
-  assert.deepEqual(embedView('?center=47.4,-8.5&zoom=7.25&marker=-47,8&layers=country,points:a b&color=points:a-b.net.sales&classes=jenks:7&scheme=sea&theme=dark&lang=de&points:shops.category=cafe%26&points:Shops.x=1&points:shops.=1', limits), {
+  assert.deepEqual(embedView('?center=47.4,-8.5&zoom=7.25&marker=-47,8&layers=country,points:a b&color=points:a-b.net.sales&classes=jenks:7&scheme=sea&theme=dark&lang=de&fit=country:fr&title=A%20%20b&popup=%7Bname%7D: %7Bprice%7D €&points:shops.category=cafe%26&points:Shops.x=1&points:shops.=1', limits), {
     center: { lat: 47.4, lon: -8.5 }, marker: { lat: -47, lon: 8 }, zoom: 7.25, layers: ['country', 'points:a b'],
-    colours: { layer: 'points:a-b', property: 'net.sales', classes: 'jenks:7', scheme: 'sea' }, filters: [['points:shops.category', 'cafe&']], theme: 'dark',
+    colours: { layer: 'points:a-b', property: 'net.sales', classes: 'jenks:7', scheme: 'sea' }, filters: [['points:shops.category', 'cafe&']],
+    fit: 'country:fr', popup: '{name}: {price} €', title: 'A b', theme: 'dark',
   })
   assert.deepEqual(embedView('', limits), NOTHING)
+  assert.deepEqual(embedView('?fit=170,-20,-170,10', limits).fit, [170, -20, -170, 10])
 })
 
 test('what is out of bounds is brought back', () => {
@@ -24,7 +26,7 @@ test('what is out of bounds is brought back', () => {
 
 test('what is not valid counts as not there', () => {
   for (const query of ['center=', 'center=91,0', 'center=1', 'center=1,2,3', 'center=x,y', 'center=1e3,2', 'center=NaN,NaN', 'center=<b>,1', 'marker=Infinity,0',
-    'marker=1,2;3', 'zoom=', 'zoom=-1', 'zoom=1e1', 'zoom=five', 'zoom=100', 'layers=', 'layers=,,', 'color=county', 'color=.x', 'color=county.', 'color=a/b.c', 'classes=jenks', 'scheme=blue', 'theme=plain', 'theme=', 'theme=constructor', '%', '%E0%A4%A=1', 'x=1']) {
+    'marker=1,2;3', 'zoom=', 'zoom=-1', 'zoom=1e1', 'zoom=five', 'zoom=100', 'layers=', 'layers=,,', 'color=county', 'color=.x', 'color=county.', 'color=a/b.c', 'classes=jenks', 'scheme=blue', 'theme=plain', 'theme=', 'theme=constructor', 'fit=1,2,3', 'fit=,,,', 'fit=1,5,2,4', 'fit=x,1,2,3', 'fit=', 'title=', '%', '%E0%A4%A=1', 'x=1']) {
     assert.deepEqual(embedView(`?${query}`, limits), NOTHING, query)
   }
 })
@@ -34,6 +36,8 @@ test('the line that embeds a map asks for what it shows', () => {
   const point = src(embedOf({ lat: 47.4, lon: -8.5 }, 9, 'https://maps.example/below/'))
   assert.equal(point.pathname, '/below/embed')
   assert.deepEqual(embedView(point.search, limits), { ...NOTHING, center: { lat: 47.4, lon: -8.5 }, zoom: 9, marker: { lat: 47.4, lon: -8.5 } })
+  const sized = frameOf({}, 'https://maps.example/', { width: '100%', height: '9"', title: '"><script>&' })
+  assert.match(sized, /embed" width="100%" height="9&quot;" style="border:0" title="&quot;>&lt;script>&amp;" /)
   const hostile = frameOf({ center: '1,2', zoom: '3', layers: 'a"><script>,b' }, 'https://maps.example/')
   assert.ok(!hostile.includes('<script>'))
   assert.deepEqual(embedView(src(hostile).search, limits).layers, ['a"><script>', 'b'])

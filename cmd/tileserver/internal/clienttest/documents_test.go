@@ -171,6 +171,9 @@ func sameRequest(a, b string) bool {
 		x.Query().Encode() == y.Query().Encode()
 }
 
+// openCard opens the card of the map in a frame, and tells whether it is open.
+const openCard = `document.querySelector('#card header') !== null || document.querySelector('#map').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true })) && false`
+
 // axe-core finds no error in any page, in either theme.
 func TestPagesAreAccessible(t *testing.T) {
 	axe, err := os.ReadFile("../../../../static/leaflet/node_modules/axe-core/axe.min.js")
@@ -187,6 +190,7 @@ func TestPagesAreAccessible(t *testing.T) {
 		"map":       {"/#4/46/8", `document.querySelector('#map').ariaBusy === 'false'`},
 		"card":      {"/#5/46.5/6.5/at=46.5,6.5", `document.querySelector('#card .nearest') !== null`},
 		"inspector": {"/#5/46.5/6.5/tiles=1", `document.querySelector('.tile-figures dl') !== null`},
+		"embed":     {"/embed?center=46.5,6.5&zoom=6&title=Map", `document.querySelector('#map').ariaBusy === 'false' && document.querySelector('#large').hash !== '' && (` + openCard + `)`},
 		"docs":      {"/docs", `document.querySelectorAll('.desk').length > 50`},
 		"guide":     {"/docs/points", `document.querySelector('h1') !== null`},
 		"operation": {"/docs#getRegionsAt", `document.querySelector('article.shown .desk') !== null`},

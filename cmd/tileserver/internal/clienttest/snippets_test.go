@@ -149,7 +149,7 @@ func checkQGIS(t *testing.T, text, site, theme string) {
 // packageServer answers like unpkg.com, from installed packages. If the version in an address is
 // not the installed one, it answers 404.
 func packageServer(dir string) http.Handler {
-	address := regexp.MustCompile(`^/((?:@[\w-]+/)?[\w.-]+)@([\w.-]+)(/.+)$`)
+	address := regexp.MustCompile(`^/((?:@[\w.-]+/)?[\w.-]+)@([\w.-]+)(/.+)$`)
 	files := http.FileServer(http.Dir(dir))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")

@@ -67,7 +67,7 @@ func TestEmbed(t *testing.T) {
 			if n := evaluate[int](w, `document.querySelectorAll('.pin').length`); n != tt.pins {
 				t.Errorf("%d pins", n)
 			}
-			if n := evaluate[int](w, `document.querySelectorAll('input, #card, .tools').length`); n != 0 {
+			if n := evaluate[int](w, `document.querySelectorAll('input, .bar, .tools').length`); n != 0 {
 				t.Errorf("%d parts of the large page", n)
 			}
 			overlap := `(() => {
@@ -123,8 +123,8 @@ func TestUsePanel(t *testing.T) {
 			if text := w.texts("#use-iframe-panel code"); len(text) != 1 || !want.MatchString(text[0]) {
 				t.Errorf("the frame is %q", text)
 			}
-			w.press("#use-iframe-panel button.chip")
-			w.waitFor(`document.querySelector('#use-iframe-panel button.chip').textContent === 'Copied'`)
+			w.press("#use-iframe-panel > p button.chip")
+			w.waitFor(`document.querySelector('#use-iframe-panel > p button.chip').textContent === 'Copied'`)
 			w.press("#use-qgis")
 			w.keep(name + "-qgis")
 			w.key(kb.Escape)

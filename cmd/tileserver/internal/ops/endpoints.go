@@ -21,6 +21,14 @@ var (
 		endpoint.Schema{"type": "number", "minimum": 0, "maximum": 18}, 7)
 	markerParam = endpoint.DescribedParam(endpoint.InQuery, "marker", "Where a pin stands, `lat,lon` in degrees.",
 		endpoint.Schema{"type": "string"}, "46.95,7.45")
+	fitParam = endpoint.DescribedParam(endpoint.InQuery, "fit",
+		"What the map begins with the whole of, in place of `center` and `zoom`: a layer, a region as `type:id`, or a box, "+
+			"`west,south,east,north` in degrees.",
+		endpoint.Schema{"type": "string"}, nil)
+	popupParam = endpoint.DescribedParam(endpoint.InQuery, "popup",
+		"What the card of a point or region that is clicked tells: columns, `name,price`, or a text with columns in braces, `{name}: {price} €`. "+
+			"Empty, there is no card; left out, it has all columns.", endpoint.Schema{"type": "string"}, nil)
+	titleParam  = endpoint.DescribedParam(endpoint.InQuery, "title", "A title over the map.", endpoint.Schema{"type": "string"}, nil)
 	layersParam = endpoint.DescribedParam(endpoint.InQuery, "layers",
 		"Comma list of the layers that are on: region types, `places`, `points:name`. Left out, those that the map page begins with.", endpoint.Schema{"type": "string"}, "country,places")
 	colorParam = endpoint.DescribedParam(endpoint.InQuery, "color",
@@ -210,15 +218,21 @@ func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 			Summary: "The map for a frame of another page",
 			Doc: "Pages of any origin may hold it in an `iframe`, also in one with `sandbox=\"allow-scripts\"` unless the " +
 				"operator has restricted `--cors-origin`; the map page itself may not be framed. A parameter that is not valid " +
-				"counts as not given, and a zoom or latitude out of bounds is brought back into them. " +
+				"counts as not given, and a zoom or latitude out of bounds is brought back into them; a `popup` with a column " +
+				"that no layer has is refused. " +
 				"`points:shops.category=cafe` shows of that collection the points that pass the filter.",
-			Params:        []endpoint.Param{centerParam, zoomParam, markerParam, layersParam, colorParam, classesParam, schemeParam, themeParam, langParam},
+			Params: []endpoint.Param{
+				centerParam, zoomParam, markerParam, fitParam, layersParam, colorParam, classesParam, schemeParam, popupParam,
+				titleParam, themeParam, langParam,
+			},
 			IgnoresOthers: true,
-			Handle:        s.getPage, Cost: endpoint.Light,
+			Handle:        s.getEmbed, Cost: endpoint.Light,
 			Keys:    endpoint.KeysIgnored,
 			Answers: endpoint.Content{"text/html": nil}, CachePolicy: endpoint.CacheFile,
 			Problems: []string{"body-too-large"},
-			Example:  endpoint.Example{Request: "/embed?center=46.8,8.2&zoom=7&marker=46.95,7.45"},
+			OtherAnswers: []endpoint.OtherAnswer{{Status: 400, Text: "No layer has a column of the popup; the detail names those that there are.",
+				Content: endpoint.Content{"application/problem+json": web.Problem{}}, Headers: []string{"Cache-Control-No-Store"}}},
+			Example: endpoint.Example{Request: "/embed?center=46.8,8.2&zoom=7&marker=46.95,7.45"},
 		},
 	}
 }

@@ -72,7 +72,7 @@ type Handlers struct {
 // New returns the handlers, and adds the metrics of the data sets to k. The description is made at
 // its first use.
 func New(k *web.Kit, cfg Config) *Handlers {
-	s := &Handlers{Kit: k, Config: cfg, page: newPage(cfg.PageFiles)}
+	s := &Handlers{Kit: k, Config: cfg, page: newPage(cfg.PageFiles, k.Origins())}
 	s.guide = sync.OnceValues(func() (*docspages.Pages, error) { return docspages.Read(docs.FS, docs.FirstDocuments...) })
 	s.description, s.pages = sync.OnceValues(s.makeDescription), sync.OnceValues(s.documents)
 	k.Collect(s.collectDatasets)

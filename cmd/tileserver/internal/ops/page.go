@@ -1,9 +1,12 @@
 package ops
 
 import (
+	"bytes"
+	"html"
 	"io/fs"
 	"net/http"
 	"path"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -20,6 +23,12 @@ type page struct {
 // embedPath is the path of the map for frames of other pages.
 const embedPath = "/embed"
 
+// The page for frames has noHosts where the origins go.
+const (
+	hostsMeta = `<meta name="quadrille-hosts" content="`
+	noHosts   = hostsMeta + `">`
+)
+
 const unbuilt = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -32,8 +41,9 @@ Node.js, and start the new <code>bin/tileserver</code>.</p>
 </html>
 `
 
-// newPage reads the built page; fsys may be nil. Files that cannot be read are omitted.
-func newPage(fsys fs.FS) *page {
+// newPage reads the built page; fsys may be nil. Files that cannot be read are omitted. The page for frames
+// tells what is clicked only to pages of the given origins.
+func newPage(fsys fs.FS, origins []string) *page {
 	p := &page{assets: map[string]*web.Asset{}}
 	if fsys != nil {
 		_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -45,6 +55,9 @@ func newPage(fsys fs.FS) *page {
 				return nil
 			}
 			if body, err := fs.ReadFile(fsys, name); err == nil {
+				if name == "embed.html" {
+					body = bytes.Replace(body, []byte(noHosts), []byte(hostsMeta+html.EscapeString(strings.Join(origins, " "))+`">`), 1)
+				}
 				p.assets["/"+name] = web.NewAsset(name, typ, body)
 				if packed, err := fs.ReadFile(fsys, name+".br"); err == nil {
 					p.assets["/"+name].SetPacked(packed)
@@ -53,13 +66,13 @@ func newPage(fsys fs.FS) *page {
 			return nil
 		})
 	}
-	html := func(file string) *web.Asset {
+	document := func(file string) *web.Asset {
 		if a := p.assets["/"+file]; a != nil {
 			return a
 		}
 		return web.NewAsset(file, assetTypes[".html"], []byte(unbuilt))
 	}
-	p.assets["/"], p.assets[embedPath] = html("index.html"), html("embed.html").AllowFraming()
+	p.assets["/"], p.assets[embedPath] = document("index.html"), document("embed.html").AllowFraming()
 	delete(p.assets, "/embed.html") // it has one address, with headers that let it be framed
 	return p
 }

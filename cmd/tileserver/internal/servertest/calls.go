@@ -618,7 +618,7 @@ var contractCalls = map[string][]string{
 	"/openapi.json":    {"/openapi.json"},
 	"/docs":            {"/docs"},
 	"/docs/{document}": {"/docs/points", "/docs/none"},
-	"/embed":           {"/embed?center=47,8&zoom=5", "/embed?zoom=x"},
+	"/embed":           {"/embed?center=47,8&zoom=5", "/embed?zoom=x", "/embed?popup=nosuchcolumn"},
 }
 
 // writeCalls has the calls of contractCalls with methods that write.

@@ -86,6 +86,42 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestPopup tests that a popup with a column that no layer has is refused, in a page that a frame can show.
+func TestPopup(t *testing.T) {
+	f := servertest.New(t, func(c *httpapi.Config) {
+		c.PageFiles = fstest.MapFS{"embed.html": {Data: []byte(`<meta name="quadrille-hosts" content="">`)}}
+		c.CORSOrigin = `https://a.example,https://b.example`
+	}, servertest.DefaultDatasets...)
+	for _, query := range []string{
+		"", "popup=", "popup=name,%20id", "popup={name}:%20{id}%20{", "layers=country&popup=name,map_color", "layers=nothing&popup=name,population",
+		"layers=country&color=places.x&popup={population}", "layers=country&popup=,,", "layers=points:nothing&popup=name",
+	} {
+		res := f.Get("/embed?" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(query))
+		if b := servertest.Body(t, res); res.StatusCode != 200 || b != `<meta name="quadrille-hosts" content="https://a.example https://b.example">` {
+			t.Errorf("%s: %d %s", query, res.StatusCode, b)
+		}
+	}
+	for query, want := range map[string]string{
+		"layers=country&popup=name,populaton":          "a column populaton: use one of ",
+		"layers=country&popup=%7Bpopulation%7D":        "a column population: use one of ",
+		"popup=%3Cimg%20src=x%20onerror=alert(1)%3E":   "a column \"<img src=x onerror=alert(1)>\": use one of ",
+		"popup=%7B" + strings.Repeat("n", 500) + "%7D": "use one of ",
+		"popup=%7B%7Dname":                             "a column {}name: use one of ",
+		"popup=%7Ba%0Ab%7D":                            "use one of ",
+		"popup=" + strings.Repeat("n", 1001):           "use one of ",
+	} {
+		p := servertest.WantProblem(t, f.Get("/embed?"+query), 400, "bad-parameter")
+		if !strings.Contains(p.Detail, want) || p.Parameter != "popup" || len(p.Detail) > 1500 {
+			t.Errorf("%s: %s", query, p.Detail)
+		}
+	}
+	res := f.Get("/embed?popup=nothing", "Accept", "text/html")
+	if b := servertest.Body(t, res); res.StatusCode != 400 || !strings.Contains(b, "No layer of this map has a column nothing") ||
+		!strings.HasSuffix(res.Header.Get("Content-Security-Policy"), "frame-ancestors *") {
+		t.Errorf("%d %v %s", res.StatusCode, res.Header, b)
+	}
+}
+
 // A page whose files cannot be read must not prevent the start of the service.
 type brokenFS struct{}
 

@@ -9,6 +9,9 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
+// Origins returns the origins whose pages may read answers: "*" alone means all.
+func (s *Kit) Origins() []string { return s.origins }
+
 // allowOrigin lets pages of other origins read an answer. With a list of origins the header depends
 // on the origin of the request. Then every answer has Vary: Origin, even for a request without an
 // origin. Otherwise a cache would use this answer for all origins.

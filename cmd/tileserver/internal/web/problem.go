@@ -60,6 +60,9 @@ func (s *Kit) Fail(err error, c echo.Context) {
 		for name, values := range pageHeaders {
 			h[name] = values
 		}
+		if c.Get(framedProblems) != nil {
+			h["Content-Security-Policy"] = framedPolicy
+		}
 		h["Vary"] = varyAccept // nobody keeps problems, so problems for programs need not say so
 		h["Content-Type"] = htmlTypes
 	}
@@ -73,6 +76,13 @@ func (s *Kit) Fail(err error, c echo.Context) {
 		_, _ = res.Write(body) // the client is gone if this fails
 	}
 }
+
+// framedProblems is the key of requests whose problems may be shown in a frame.
+const framedProblems = "framed-problems"
+
+// FrameProblems lets other sites show the problem of this request in a frame, where they show the page
+// that it stands for.
+func FrameProblems(c echo.Context) { c.Set(framedProblems, true) }
 
 // Judge returns the kind and the problem of an error, for imitated services with their own format
 // of errors. It logs the error if it is a server error.

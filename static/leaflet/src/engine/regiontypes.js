@@ -67,7 +67,8 @@ export function regionTypes(tileJSON) {
   return types
 }
 
-const OWN = ['id', 'name', 'map_color', 'merged', 'type', 'code', 'source_id'] // properties of every type
+/** The properties that regions of every type have. */
+export const OWN = ['id', 'name', 'map_color', 'merged', 'type', 'code', 'source_id']
 
 /** The columns of a type whose tiles have none without being asked, by the JSON schema of its properties. */
 export const columnsOfSchema = properties => columnsOf(Object.entries(properties).map(([name, about]) => [name, about?.type]), false, OWN)

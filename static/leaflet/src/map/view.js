@@ -79,7 +79,7 @@ export function createView(root, { card, bar, layers = { open: false }, permalin
     card.addEventListener('transitionend', grown)
   }
   function fly(bounds, options) {
-    const animate = !prefersStill()
+    const animate = options.animate ?? !prefersStill()
     map[animate ? 'flyToBounds' : 'fitBounds'](bounds, { ...padding(), ...options, animate, duration: 1.2 })
     if (animate) goal = Math.min(map.getBoundsZoom(bounds), options.maxZoom)
   }
@@ -138,11 +138,11 @@ export function createView(root, { card, bar, layers = { open: false }, permalin
       return true
     },
 
-    /** Flies to a box [west, south, east, north], which may cross ±180° (west > east). */
-    flyToBox(box) {
+    /** Flies to a box [west, south, east, north], which may cross ±180° (west > east), or is there at once. */
+    flyToBox(box, options = {}) {
       const { south, west, north, east } = unrollBox(box, map.getCenter().lng)
       const clamp = lat => Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, lat))
-      fly(latLngBounds([clamp(south), west], [clamp(north), east]), { maxZoom: 12 })
+      fly(latLngBounds([clamp(south), west], [clamp(north), east]), { maxZoom: 12, ...options })
     },
   }
   return api

@@ -40,7 +40,7 @@ export function createCard(root, { onClose, announce }) {
       sheet.fit()
     },
 
-    /** Shows a heading of kicker, title and subtitle, with chips (buttons and links) below, above any content. */
+    /** Shows a heading of kicker, title (a text or a node) and subtitle, with chips (buttons and links) below, above any content. */
     show({ kicker, title, subtitle, chips = [], busy = false }, ...content) {
       const focused = root.contains(document.activeElement)
       const handle = el('button', { type: 'button', class: 'handle', 'aria-label': t('More or less of the answer'), 'aria-expanded': String(sheet.full),
@@ -61,7 +61,7 @@ export function createCard(root, { onClose, announce }) {
       root.scrollTop = 0
       sheet.fit()
       if (focused) closer.focus() // what had the focus is gone
-      const heading = `${kicker}: ${title}`
+      const heading = `${kicker}: ${title.textContent ?? title}`
       if (!busy && heading !== shown) announce(heading)
       shown = heading
     },

@@ -67,7 +67,8 @@ export function rows(id, properties) {
     .map(([name, value]) => [title(name) || '?', shown(value)])]
 }
 
-function shown(value) {
+/** A value as a text, or as a link where it is an address of the web. */
+export function shown(value) {
   if (typeof value === 'boolean') return value ? t('yes') : t('no')
   if (Array.isArray(value)) return value.slice(0, MOST).map(one => displayText(one)).filter(Boolean).join(', ')
   const href = linkOf(value)

@@ -18,12 +18,14 @@ export function embedOf(at, zoom, base) {
   return frameOf({ center: `${at.lat},${at.lon}`, zoom: String(zoom), marker: `${at.lat},${at.lon}` }, base)
 }
 
-/** The markup that shows a map in another page; values are the parameters of /embed. */
-export function frameOf(values, base) {
+/** The markup that shows a map in another page; values are the parameters of /embed, the sizes those of the frame. */
+export function frameOf(values, base, { width = '600', height = '400', title = '' } = {}) {
   const url = new URL('embed', base)
   url.search = new URLSearchParams(values)
-  return `<iframe src="${url.href.replaceAll('&', '&amp;')}" width="600" height="400" style="border:0" title="${t('Map')}" loading="lazy"></iframe>`
+  return `<iframe src="${attribute(url.href)}" width="${attribute(width)}" height="${attribute(height)}" style="border:0" title="${attribute(title || t('Map'))}" loading="lazy"></iframe>`
 }
+
+const attribute = text => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
 
 /**
  * The buttons of an answer: share and copy. path is its request, relative to the service, or ''; at the point it is about, or null;

@@ -12,7 +12,7 @@ const BRIDGE = `${CDN}/@maplibre/maplibre-gl-leaflet@0.1.4/dist/leaflet-maplibre
 const OPENLAYERS = `${CDN}/ol@10.11.0`
 
 /**
- * The snippets for a view: [{ id, name, text }]. base is the service's address, lat and lon
+ * The snippets for a view: [{ id, name, text }], that of the iframe with frame, the parameters of /embed. base is the service's address, lat and lon
  * are degrees, zoom is of tiles of 256 pixels, layers the types that are on, colours the column that these show, as hash.js has it, or
  * null, filters those of collections, theme the name of the map's colours.
  */
@@ -25,14 +25,14 @@ export function snippets({ base, lat, lon, zoom, layers, colours = null, filters
     lat, lon, zoom, list, theme, also,
     style: `${base}style.json?layers=${list}${shown.map(([name, value]) => `&${name}=${encodeURIComponent(value)}`).join('')}&theme=${theme}${also}`, vector: `${base}tiles/${list}.json${query && `?${query}`}`, pictures: `${base}tiles/${list}.png.json?theme=${theme}${also}`,
   }
-  const frame = frameOf({ center: `${lat},${lon}`, zoom: String(zoom), layers: [...layers, ...theme.startsWith('political') ? [] : ['neutral']].join(','), ...Object.fromEntries([...shown, ...filters]), theme: theme.endsWith('dark') ? 'dark' : 'light' }, base)
+  const frame = { center: `${lat},${lon}`, zoom: String(zoom), layers: [...layers, ...theme.startsWith('political') ? [] : ['neutral']].join(','), ...Object.fromEntries([...shown, ...filters]), theme: theme.endsWith('dark') ? 'dark' : 'light' }
   return [
     { id: 'maplibre', name: 'MapLibre GL', text: maplibre(at) },
     { id: 'leaflet-vector', name: 'Leaflet vector', text: leafletVector(at) },
     { id: 'leaflet-png', name: 'Leaflet PNG', text: leafletPictures(at) },
     { id: 'openlayers', name: 'OpenLayers', text: openlayers(at) },
     { id: 'qgis', name: 'QGIS', text: qgis(at, base) },
-    { id: 'iframe', name: 'iframe', text: frame },
+    { id: 'iframe', name: 'iframe', text: frameOf(frame, base), frame },
   ]
 }
 

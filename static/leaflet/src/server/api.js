@@ -111,7 +111,7 @@ const isList = ({ places }) => Array.isArray(places)
 // A colon may stand in a path as it is, and an IPv6 address is easier to read in a log with its colons.
 const segment = text => encodeURIComponent(text).replaceAll('%3A', ':')
 
-export const tileJSON = options => json('tiles/all.json', answer => Array.isArray(answer.vector_layers), options)
+export const tileJSON = (layers = 'all') => json(`tiles/${segment(layers)}.json`, answer => Array.isArray(answer.vector_layers))
 export const status = options => json('status', answer => Array.isArray(answer.datasets), options)
 export const collections = options => json('points', answer => Array.isArray(answer.collections), options)
 export const collectionPoint = (path, options) => json(path, isFeature, options)
