@@ -12,6 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/basemaps"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/theme"
@@ -78,12 +79,13 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// withGround returns a set of points alone with the land of the map below them, if the server has
+// withGround returns a set of collections alone with the land of the map below them, if the server has
 // boundaries.
 func (s *Handlers) withGround(ctx context.Context, v *view, set *layerSet) (*layerSet, error) {
 	types := v.types()
 	i := slices.IndexFunc(landOrder, func(typ string) bool { return typ != "timezone" && slices.Contains(types, typ) })
-	if len(set.types) > 0 || i < 0 {
+	given := slices.ContainsFunc(set.points, func(name string) bool { return !strings.HasPrefix(name, ask.PointsPrefix) })
+	if len(set.types) > 0 || given || i < 0 {
 		return set, nil
 	}
 	land, err := s.resolveLayers(ctx, v, landOrder[i])
