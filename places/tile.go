@@ -287,8 +287,8 @@ func (p *picker) offer(slot uint32, x *place) {
 
 // complete reports whether every part has a place that outranks everything in the unread tiers.
 func (p *picker) complete() bool {
-	for i, at := range p.byPart {
-		if i/parts%3 == 0 && (at < 0 || p.picked[at].importance < notArea) {
+	for _, at := range p.byPart[:parts] {
+		if at < 0 || p.picked[at].importance < notArea {
 			return false
 		}
 	}

@@ -3,9 +3,11 @@ package ops
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
+	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
@@ -14,6 +16,9 @@ import (
 
 // placeholder matches a column in the text of a popup, as static/leaflet/src/popup.js does.
 var placeholder = regexp.MustCompile(`\{([^{}]+)\}`)
+
+// These are the limits of static/leaflet/src/popup.js. A longer popup is no card.
+const longestPopup, mostColumns = 1000, 32
 
 // getEmbed answers GET /embed. It refuses a popup with a column that no layer of the map has: cards would
 // lack it without a word. Live layers may get it later.
@@ -25,8 +30,9 @@ func (s *Handlers) getEmbed(c echo.Context, q *endpoint.Params) error {
 	}
 	if columns == nil && popup != "" {
 		columns = strings.Split(popup, ",")
+		columns = columns[:min(len(columns), mostColumns)]
 	}
-	if columns == nil {
+	if columns == nil || utf8.RuneCountInString(popup) > longestPopup {
 		return s.getPage(c, q)
 	}
 	schema, live := embedSchema(q)
@@ -53,8 +59,15 @@ func embedSchema(q *endpoint.Params) (schema feature.Schema, live bool) {
 	schema = feature.Schema{{Name: "id", Kind: feature.Text}, {Name: "name", Kind: feature.Text}}
 	for _, names := range [][]string{layers, view.LayerNames()} {
 		for _, name := range names {
+			if own, ok := strings.CutPrefix(name, ask.PointsPrefix); ok { // without its filter
+				own, _, _ = strings.Cut(own, ".")
+				name = ask.PointsPrefix + own
+			}
 			if l, err := view.PublicLayer(name); err == nil && !found {
 				schema, live = schema.Merge(l.LayerInfo.Schema), live || l.LayerInfo.Live
+				if d := l.LayerInfo.Drawing; d != nil {
+					schema = schema.Merge(d.Attributes)
+				}
 			}
 		}
 		found = found || len(schema) > 2

@@ -9,6 +9,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/lang"
 	"quadrille/places"
 	"quadrille/places/search"
 )
@@ -43,7 +44,7 @@ func (s *Handlers) getCountry(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	lang := endpoint.Lang.Of(q)
+	language := endpoint.Lang.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -60,16 +61,39 @@ func (s *Handlers) getCountry(c echo.Context, q *endpoint.Params) error {
 		if record.CapitalID, err = capital(ctx, finder, &country); err != nil {
 			return err
 		}
-		if record.Name, err = nameIn(ctx, finder, country.ID, lang, record.Name); err != nil {
+		if record.Name, err = countryName(ctx, finder, &country, language); err != nil {
 			return err
 		}
-		if record.Capital, err = nameIn(ctx, finder, record.CapitalID, lang, record.Capital); err != nil {
+		if record.Capital, err = nameIn(ctx, finder, record.CapitalID, language, record.Capital); err != nil {
 			return err
 		}
 		body, err := json.Marshal(&record)
 		out.Body = append(out.Body, body...)
 		return err
 	})
+}
+
+// countryName returns the name of a country in a language, or its own name if it has none there.
+func countryName(ctx context.Context, finder *places.Finder, of *places.Country, language string) (string, error) {
+	if language == "" {
+		return of.Name, nil
+	}
+	names, err := finder.CountryNames(ctx, of.Code)
+	if err != nil {
+		return "", err
+	}
+	for _, l := range lang.FallbackChain(language) {
+		best := places.AlternateName{}
+		for _, n := range names {
+			if n.Lang == l && !n.Historic && !n.Colloquial && (best.Name == "" || n.Preferred && !best.Preferred) {
+				best = n
+			}
+		}
+		if best.Name != "" {
+			return best.Name, nil
+		}
+	}
+	return nameIn(ctx, finder, of.ID, language, of.Name)
 }
 
 // capital returns the id of a country's capital, or 0 if it is not among the places. The country's

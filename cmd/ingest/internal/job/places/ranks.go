@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -147,6 +148,10 @@ func (j *placesJob) readRankFile(files *features.Files, f *placesFile) error {
 	return nil
 }
 
+// mostRankNames bounds the names of a rank, and mostInCell the ranks in a square degree, with each of which every
+// place there is compared.
+const mostRankNames, mostInCell = 64, 2000
+
 func (j *placesJob) addRank(f *placesFile, of *source.Feature) error {
 	bad := func(reason, detail string) error {
 		return &source.BadRecord{Source: f.Path, Line: of.Line, Reason: reason, Detail: detail}
@@ -165,6 +170,9 @@ func (j *placesJob) addRank(f *placesFile, of *source.Feature) error {
 		key, text := columnname.Key(m.Name), strings.TrimSpace(string(source.TextOf(m.Value)))
 		if slices.Contains(rankNames, key) {
 			for name := range strings.SplitSeq(text, "|") {
+				if len(r.names) == mostRankNames {
+					break
+				}
 				if folded := string(search.Fold(nil, name)); folded != "" && !slices.Contains(r.names, folded) {
 					r.names = append(r.names, folded)
 					if r.label == "" {
@@ -176,8 +184,8 @@ func (j *placesJob) addRank(f *placesFile, of *source.Feature) error {
 		if i := slices.Index(rankPeople, key); i >= 0 && i < peopleAt {
 			people, peopleAt = text, i
 		}
-		if i := slices.Index(rankCountries, key); i >= 0 && i < countryAt && source.IsCode(text, 2) {
-			country, countryAt = text, i
+		if i := slices.Index(rankCountries, key); i >= 0 && i < countryAt && source.IsCode(strings.ToUpper(text), 2) {
+			country, countryAt = strings.ToUpper(text), i
 		}
 	}
 	n, ok := source.ParseDecimal(people, maxRankPeople)
@@ -188,10 +196,16 @@ func (j *placesJob) addRank(f *placesFile, of *source.Feature) error {
 		return bad("has no number of people", people)
 	}
 	r.people, r.country = max(uint64(n), 1), country
-	j.ranks.all = append(j.ranks.all, r)
 	cell := rankCell(at.Lon(), at.Lat())
+	if len(j.ranks.cells[cell]) == mostInCell {
+		return bad("is one of too many in its square degree", "at most "+strconv.Itoa(mostInCell))
+	}
+	if err := j.small.add(append(r.names, r.label)...); err != nil {
+		return err
+	}
+	j.ranks.all = append(j.ranks.all, r)
 	j.ranks.cells[cell] = append(j.ranks.cells[cell], r)
-	return j.small.add(append(r.names, r.label)...)
+	return nil
 }
 
 // matchRanks reads a file of places for those that ranks belong to. Bad rows are counted when it is read for the rows.
