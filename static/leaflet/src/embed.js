@@ -8,8 +8,8 @@ import { createChoropleth } from './map/choropleth.js'
 import { Credits } from './map/credits.js'
 import { createEmbedCard } from './embedcard.js'
 import { createHost } from './embedhost.js'
-import { embedView } from './embedview.js'
-import { filtersFor, filtersOf, formatHash, formatState, NOTHING_OPEN, wrapLongitude } from './hash.js'
+import { embedView, viewOf } from './embedview.js'
+import { filtersFor, filtersOf, formatHash, formatState, NOTHING_OPEN } from './hash.js'
 import { drawLayers, whatThereIs } from './map/layers.js'
 import { Legend } from './map/legend.js'
 import { createNotice } from './map/notice.js'
@@ -36,6 +36,7 @@ const card = createCard(document.querySelector('#card'), { announce: createAnnou
   if (focused) root.focus()
 } })
 let answer = null // the card of what is clicked
+let going = 0 // how often the page around this one wanted to look elsewhere
 
 // The address of a frame is the other page's: nothing is written to it.
 const permalink = { startsAt() {}, moved() {}, onVisit() {} }
@@ -80,13 +81,13 @@ async function start() {
       colours.set(asked.colours)
       link()
     },
-    select: ({ layer, id }) => id ? answer.ofId(String(layer), String(id)) : card.close(),
+    select: ({ layer, id }) => id ? answer.ofId(String(layer), String(id)) : leave(),
   })
   answer = createEmbedCard({ ...drawn, card, view, popup: asked.popup, all, colours, tell: feature => tell('select', feature) })
   ask(drawn.points)
   const moved = name => {
     link()
-    tell(name, viewNow())
+    tell(name, viewOf(map))
   }
   map.on('moveend', () => moved('view'))
   moved('ready')
@@ -114,17 +115,19 @@ const show = (box, options) => view.flyToBox(box, { maxZoom: CLOSEST, ...options
 
 // The page around this one wants to look elsewhere: its message has center, zoom, marker or fit, as an address has them.
 async function go({ center, zoom, marker, fit }) {
+  const mine = ++going
   const given = Object.entries({ center, zoom, marker, fit }).filter(([, value]) => value !== undefined && value !== null)
   const wish = embedView(`?${new URLSearchParams(given)}`, limits)
   look(wish)
   const box = await boxOf(wish.fit)
-  if (box) show(box)
+  if (box && mine === going) show(box)
 }
 
 // The box that a fit names, or null. Of a region it is what a search frames, which leaves out far islands, if it finds that.
 async function boxOf(fit) {
-  if (!fit || Array.isArray(fit)) return fit || null
+  const mine = going
   notice.settle('fit')
+  if (!fit || Array.isArray(fit)) return fit || null
   try {
     const [, type, id] = /^(?!points:)([^:]+):(.+)$/.exec(fit) ?? []
     if (!type) return (await tileJSON(fit)).bounds
@@ -133,19 +136,17 @@ async function boxOf(fit) {
     const box = found.results.find(hit => hit?.type === type && hit.id === record.id)?.bbox ?? record.bbox
     return isBox(box) ? box : null
   } catch (error) {
+    if (mine !== going) return null // nobody waits for it any more
     const words = error.status === 404 ? t('The map does not know where {what} is.', { what: displayText(fit, 64) }) : sentence(error)
     notice.show('fit', words, () => go({ fit }))
     return null
   }
 }
 
-function viewNow() {
-  const { lat, lng } = map.getCenter()
-  const box = map.getBounds()
-  return {
-    center: [lat, wrapLongitude(lng)], zoom: map.getZoom(),
-    bounds: [wrapLongitude(box.getWest()), box.getSouth(), wrapLongitude(box.getEast()), box.getNorth()],
-  }
+// Nothing is chosen any more: neither what a card tells, nor what has none, nor what the server is asked about.
+function leave() {
+  if (card.root.hidden) answer?.away()
+  else card.close()
 }
 
 // A click, or Enter for the middle of the map; the first half of a double click, which zooms, asks for nothing.
@@ -160,7 +161,7 @@ function ask(points) {
   addEventListener('pointerdown', () => document.documentElement.classList.remove('keyboard'), true)
   addEventListener('keydown', event => {
     document.documentElement.classList.add('keyboard')
-    if (event.key === 'Escape') card.close()
+    if (event.key === 'Escape') leave()
     if (event.key === 'Enter' && event.target === root) answer.at(map.getCenter())
   }, true)
 }

@@ -1,13 +1,16 @@
 // The card of the map in a frame: what is known of the point or region that was clicked, as the address wants it told.
 import { collectionPoint, collectionPointPath, region as fetchRegion } from './server/api.js'
 import { el } from './dom.js'
+import { namer } from './engine/namer.js'
 import { OWN } from './engine/regiontypes.js'
+import { aboutCountry } from './panels/around.js'
 import { facts } from './panels/card.js'
 import { rows } from './panels/ownpoint.js'
+import { usualRows } from './panels/regioncard.js'
 import { linesOf, popupOf, valueOf } from './popup.js'
-import { typeName } from './words/format.js'
+import { isUsual, typeName } from './words/format.js'
 import { displayText } from './words/text.js'
-import { t } from './words/words.js'
+import { nameLanguages, t } from './words/words.js'
 
 /**
  * Opens the card: at(latlng) is for what is drawn there, ofId(layer, id) for one feature. all are the rows of layers, colours is
@@ -15,6 +18,7 @@ import { t } from './words/words.js'
  */
 export function createEmbedCard({ card, view, popup: text, regions, points, all, colours, tell }) {
   const popup = popupOf(text)
+  const nameOf = namer(nameLanguages)
   let turn = 0
 
   async function show(layer, id, told) {
@@ -35,7 +39,7 @@ export function createEmbedCard({ card, view, popup: text, regions, points, all,
   }
 
   function contentOf({ layer, id, name, properties }) {
-    const usual = { title: name || displayText(id), rest: [] }
+    const usual = { title: isUsual(layer) && nameOf(layer, id, properties) || name || displayText(id), rest: [] }
     if (popup?.lines) {
       const lines = linesOf(popup.lines, properties).map(line => el('span', {}, ...line))
       return lines.length > 0 && { title: lines[0], rest: lines.slice(1).map(line => el('p', { dir: 'auto' }, line)) }
@@ -44,11 +48,14 @@ export function createEmbedCard({ card, view, popup: text, regions, points, all,
       : Object.entries(properties).filter(([column]) => !OWN.includes(column))
     if (popup && list.length === 0) return null
     const valued = popup ? [] : colours.valueOf(layer, properties)
-    return { ...usual, rest: [facts([...valued, ...rows('', popup ? list : colours.others(layer, list)).slice(1)])] }
+    const others = popup ? list : colours.others(layer, list)
+    const told = facts([...valued, ...!popup && isUsual(layer) ? usualRows(layer, properties, others) : rows('', others)])
+    return { ...usual, rest: [told, !popup && layer === 'country' && aboutCountry(id, {})] }
   }
 
   const api = {
     async at(latlng) {
+      const mine = ++turn
       const shown = points?.at(latlng)
       if (shown?.point.count > 0) {
         if (!view.approach(shown.point)) card.show({ kicker: shown.layer.label, title: t('{count} points', { count: shown.point.count }) })
@@ -59,6 +66,7 @@ export function createEmbedCard({ card, view, popup: text, regions, points, all,
         return show(shown.layer.type, id, { id, lat, lon, properties: { ...name && { name }, ...Object.fromEntries(properties) } })
       }
       const region = await regions?.under(latlng).catch(() => null)
+      if (mine !== turn) return undefined
       return region ? show(region.type, region.id, { id: region.id, lat: latlng.lat, lon: latlng.lng, properties: {} }) : api.away()
     },
 

@@ -24,6 +24,15 @@ export function embedView(search, { minZoom, maxZoom }) {
   }
 }
 
+/** What a Leaflet map shows, as a query may ask for it: { center: [lat, lon], zoom, bounds: [west, south, east, north] }. */
+export function viewOf(map) {
+  const { lat, lng } = map.getCenter()
+  const box = map.getBounds()
+  const [west, east] = box.getEast() - box.getWest() >= 360 ? [-180, 180] : [box.getWest(), box.getEast()].map(wrapLongitude)
+  const rounded = list => list.map(value => Number(value.toFixed(6)))
+  return { center: rounded([lat, wrapLongitude(lng)]), zoom: rounded([map.getZoom()])[0], bounds: rounded([west, box.getSouth(), east, box.getNorth()]) }
+}
+
 // A box [west, south, east, north] in degrees, or the name of a layer, or a region as type:id.
 function fitOf(text) {
   const box = text.split(',').map(part => part.trim() === '' ? NaN : Number(part))

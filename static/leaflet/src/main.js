@@ -88,7 +88,15 @@ layOut()
 new ResizeObserver(layOut).observe(card.root)
 addEventListener('resize', layOut)
 for (const end of ['pointerup', 'pointercancel']) card.root.addEventListener(end, layOut)
-for (const turned of [roomy, matchMedia('(orientation: portrait)')]) turned.addEventListener('change', card.toHead)
+// A sheet of paper may be turned otherwise than the screen, which stays as it is.
+const portrait = matchMedia('(orientation: portrait)')
+let stands = [roomy.matches, portrait.matches]
+for (const query of [roomy, portrait]) query.addEventListener('change', () => {
+  const now = [roomy.matches, portrait.matches]
+  if (matchMedia('print').matches || String(now) === String(stands)) return
+  stands = now
+  card.toHead()
+})
 
 // On paper the map shows what it shows here, on paper of any size.
 addEventListener('beforeprint', () => {

@@ -6,10 +6,11 @@ const MOST = 32 // columns
 
 /**
  * The popup of an address: { columns }, none of which is no card, { lines }, each a list of text and columns in turn, or null for the usual
- * card. A line end is one of the template.
+ * card. A line end is one of the template. One that is too long tells nothing rather than all.
  */
 export function popupOf(text) {
-  if (text === null || text.length > LONGEST) return null
+  if (text === null) return null
+  if (text.length > LONGEST) return { columns: [] }
   if (/\{[^{}]+\}/.test(text)) return { lines: text.split('\n').map(line => line.split(/\{([^{}]+)\}/)) }
   return { columns: text.split(',').map(name => name.trim()).filter(Boolean).slice(0, MOST) }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { embedView } from '../src/embedview.js'
+import { embedView, viewOf } from '../src/embedview.js'
 import { MAX_LATITUDE } from '../src/hash.js'
 import { embedOf, frameOf } from '../src/panels/share.js'
 
@@ -29,6 +29,16 @@ test('what is not valid counts as not there', () => {
     'marker=1,2;3', 'zoom=', 'zoom=-1', 'zoom=1e1', 'zoom=five', 'zoom=100', 'layers=', 'layers=,,', 'color=county', 'color=.x', 'color=county.', 'color=a/b.c', 'classes=jenks', 'scheme=blue', 'theme=plain', 'theme=', 'theme=constructor', 'fit=1,2,3', 'fit=,,,', 'fit=1,5,2,4', 'fit=x,1,2,3', 'fit=', 'title=', '%', '%E0%A4%A=1', 'x=1']) {
     assert.deepEqual(embedView(`?${query}`, limits), NOTHING, query)
   }
+})
+
+test('what the map tells of its view can be asked for', () => {
+  const told = (zoom, lat, lng, west, east) => viewOf({ getZoom: () => zoom, getCenter: () => ({ lat, lng }),
+    getBounds: () => ({ getWest: () => west, getSouth: () => -10.00000001, getEast: () => east, getNorth: () => 1e-7 }) })
+  const view = told(4.653792436175079, 1e-7, 361.00000012, 350, 372)
+  assert.deepEqual(view, { center: [0, 1], zoom: 4.653792, bounds: [-10, -10, 12, 0] })
+  const { center, zoom, fit } = embedView(`?center=${view.center}&zoom=${view.zoom}&fit=${view.bounds}`, limits)
+  assert.deepEqual({ center, zoom, fit }, { center: { lat: 0, lon: 1 }, zoom: view.zoom, fit: view.bounds })
+  assert.deepEqual(told(1, 0, 12, -200, 224).bounds, [-180, -10, 180, 0])
 })
 
 test('the line that embeds a map asks for what it shows', () => {

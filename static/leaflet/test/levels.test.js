@@ -5,7 +5,7 @@ import './document.js'
 const { bearing, distanceAndWind, wind } = await import('../src/panels/bearing.js')
 const { devicePosition } = await import('../src/panels/device.js')
 const { called, labelsOf, levels, usualLevel } = await import('../src/panels/levels.js')
-const { curlOf, embedOf, javascriptOf, takeAlong } = await import('../src/panels/share.js')
+const { curlOf, embedOf, javascriptOf, shareLink, takeAlong } = await import('../src/panels/share.js')
 
 const country = { type: 'country', id: 'us', name: 'United States of America' }
 const county = { type: 'county', id: '20159', name: 'Rice' }
@@ -64,8 +64,21 @@ test('what is taken along works as pasted', () => {
   assert.equal(embedOf({ lat: 1.5, lon: -2 }, 7, 'http://h/maps/'),
     '<iframe src="http://h/maps/embed?center=1.5%2C-2&amp;zoom=7&amp;marker=1.5%2C-2" width="600" height="400" style="border:0" title="Map" loading="lazy"></iframe>')
   const faces = (...what) => takeAlong(...what).flatMap(node => node.all).filter(({ tagName }) => tagName === 'button' || tagName === 'a').map(node => node.textContent)
-  assert.deepEqual(faces({ title: 'x', path: 'at?lat=1', at: { lat: 1, lon: 2 }, announce() {} }), ['Coordinates', 'Link', 'curl', 'JavaScript', 'Embed', 'JSON'])
-  assert.deepEqual(faces({ title: 'x', path: '', at: null, announce() {} }), ['Link'])
+  assert.deepEqual(faces({ title: 'x', path: 'at?lat=1', at: { lat: 1, lon: 2 }, announce() {} }), ['Share', 'Coordinates', 'Link', 'curl', 'JavaScript', 'Embed', 'JSON'])
+  assert.deepEqual(faces({ title: 'x', path: '', at: null, announce() {} }), ['Share', 'Link'])
+})
+
+test('what cannot be shared is copied, unless the reader thought better of it', async context => {
+  const { navigator } = globalThis
+  context.after(() => Object.defineProperty(globalThis, 'navigator', { value: navigator, configurable: true }))
+  context.after(() => delete globalThis.location)
+  globalThis.location = { href: 'http://h/#1' }
+  for (const [share, want] of [[undefined, ['http://h/#1', 'Link copied']], [async () => {}, []], [async () => { throw new DOMException('', 'AbortError') }, []], [async () => { throw new DOMException('', 'NotAllowedError') }, ['http://h/#1', 'Link copied']]]) {
+    const told = []
+    Object.defineProperty(globalThis, 'navigator', { value: { share, clipboard: { writeText: async text => told.push(text) } }, configurable: true })
+    await shareLink('x', words => told.push(words))
+    assert.deepEqual(told, want)
+  }
 })
 
 test('a device says where it is, or nothing', async () => {

@@ -9,6 +9,7 @@ import { leastZoom, nearestLongitude, unrollBox, worldView, zoomForRadius } from
 
 export const MAX_ZOOM = 18
 const EDGE = 24 // CSS pixels kept free around what a flight ends on
+const LEAST = 100 // CSS pixels of the map that a flight leaves between, if there are so many
 const ROW = 56 // CSS pixels that the controls take above a sheet
 
 /** The map on an element, and what the rest of the page does with it. card, bar and layers are what lies over it. */
@@ -59,9 +60,10 @@ export function createView(root, { card, bar, layers = { open: false }, permalin
     // A list of layers that is open takes its column, if enough of the map is left.
     const list = layers.open && innerWidth > 3 * layers.offsetWidth + beside ? layers.offsetWidth + EDGE : 0
     const [left, right] = direction === 'rtl' ? [list + EDGE, beside + EDGE] : [beside + EDGE, list + EDGE]
-    return roomy.matches
-      ? { paddingTopLeft: [left, EDGE], paddingBottomRight: [right, EDGE] }
-      : { paddingTopLeft: [EDGE, bottom + EDGE], paddingBottomRight: [EDGE, (box ? innerHeight - box.top : 0) + ROW + EDGE] }
+    const { x, y } = map.getSize()
+    const across = within(x, roomy.matches ? [left, right] : [EDGE, EDGE])
+    const down = within(y, roomy.matches ? [EDGE, EDGE] : [bottom + EDGE, (box ? innerHeight - box.top : 0) + ROW + EDGE])
+    return { paddingTopLeft: [across[0], down[0]], paddingBottomRight: [across[1], down[1]] }
   }
 
   let goal = null // the zoom that a flight ends on
@@ -79,6 +81,7 @@ export function createView(root, { card, bar, layers = { open: false }, permalin
     card.addEventListener('transitionend', grown)
   }
   function fly(bounds, options) {
+    card.dispatchEvent?.(new Event('uncover')) // sheet.js
     const animate = options.animate ?? !prefersStill()
     map[animate ? 'flyToBounds' : 'fitBounds'](bounds, { ...padding(), ...options, animate, duration: 1.2 })
     if (animate) goal = Math.min(map.getBoundsZoom(bounds), options.maxZoom)
@@ -146,4 +149,13 @@ export function createView(root, { card, bar, layers = { open: false }, permalin
     },
   }
   return api
+}
+
+// The padding before and after on one axis of the map, with less of both where nearly nothing would be left between: with more than there
+// is Leaflet flies as close as it can.
+function within(size, [before, after]) {
+  const most = size - LEAST
+  if (before + after <= most) return [before, after]
+  const edge = Math.min(EDGE, size / 4)
+  return most < 2 * edge ? [edge, edge] : [before, after].map(one => one * most / (before + after))
 }

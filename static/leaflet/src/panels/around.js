@@ -24,8 +24,8 @@ export function localTime({ timezone, at }, missing = new Set()) {
   return part(timezone.nautical ? t('Nautical time') : t('Local time'), wall && ticking(zone, now), el('p', { class: 'quiet small' }, what))
 }
 
-/** A link of a card to another card: open(selection) opens it. */
-export const link = (words, selection, open) => el('button', { type: 'button', class: 'link', dir: 'auto', onclick: () => open(selection) }, words)
+/** A link of a card to another card: open(selection) opens it. Where there are no others it is a text. */
+export const link = (words, selection, open) => !open ? el('bdi', {}, words) : el('button', { type: 'button', class: 'link', dir: 'auto', onclick: () => open(selection) }, words)
 
 /** The regions around something as rows of a card, the finest first, linked where they have cards: regions are { type, id, name }. */
 export function regionRows(regions, open) {

@@ -35,7 +35,7 @@ export function createRegionCard({ card, pin, select, offer, flyToBox, signal, a
       const { title, around } = called({ type, name: labelled?.name ?? name, id: own }, labelled)
       const shown = colours.others(type, Object.entries(properties))
       card.show({ ...heading, kicker: regionKind(type, properties.kind), title, subtitle: around },
-        facts([...colours.valueOf(type, properties), ...isUsual(type) ? usualRows(type, properties, shown, parentsOf(labelled, properties), open) : rows([title, ...Object.values(properties)].includes(own) ? '' : own, shown.filter(([name]) => !OURS.has(name)))]),
+        facts([...colours.valueOf(type, properties), ...isUsual(type) ? usualRows(type, properties, shown, labelled, open) : rows([title, ...Object.values(properties)].includes(own) ? '' : own, shown.filter(([name]) => !OURS.has(name)))]),
         type === 'country' && aboutCountry(own, { open, signal: question }), offer([{ type, id: own, name: title }]),
         type === 'timezone' && properties.time_zone && localTime({ timezone: { id: properties.time_zone } }))
       const whole = isBox(labelled?.bbox) ? labelled.bbox : bbox
@@ -54,9 +54,14 @@ const OURS = new Set(['map_color', 'merged'])
 // Columns of the usual sources that are told in words, or are for programs.
 const RAW = /^(map_color|merged|m(in|ax)_?zoom|(min|max|scale|label)_?rank|label_?[xy]|iso_.*|fips|adm\d_?\w*|postal|wikidata|country\w*|state|continent|kind|time_zone|utc_offset|population\w*|area_km2|name_\w+|sovereign|note_\w+|featurecla)$/i
 
-function usualRows(type, { population: people, area_km2: area, iso_3166_2: iso, fips, name_local: local, formal_name: formal }, shown, parents, open) {
+/**
+ * What a card tells of a region of a usual type: shown are the columns to tell as they are, unless words tell them, labelled is its result of
+ * a search or undefined. open(selection) opens another card, if there are any. Of a country aboutCountry tells more.
+ */
+export function usualRows(type, properties, shown, labelled, open) {
+  const { population: people, area_km2: area, iso_3166_2: iso, fips, name_local: local, formal_name: formal } = properties
   return [
-    ...regionRows(parents, open), [t('Official name'), displayText(formal)], [t('Local name'), displayText(local)],
+    ...regionRows(parentsOf(labelled, properties), open), [t('Official name'), displayText(formal)], [t('Local name'), displayText(local)],
     ...type === 'country' ? [] : [[t('Population'), population(people)], [t('Area'), landSize(1e6 * area)]],
     [t('Code'), displayText(type === 'county' ? fips : iso)], ...rows('', shown.filter(([name]) => !RAW.test(name))),
   ]

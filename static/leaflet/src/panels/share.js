@@ -40,7 +40,7 @@ export function takeAlong({ title, path, at, zoom = () => 10, announce }) {
     at && copyButton(t('Embed'), () => embedOf(at, Math.round(zoom()), document.baseURI), announce),
   ].filter(Boolean)
   return [
-    canShare() && el('button', { type: 'button', class: 'chip', onclick: () => shareLink(title) }, t('Share')),
+    canShare() ? el('button', { type: 'button', class: 'chip', onclick: () => shareLink(title, announce) }, t('Share')) : copyButton(t('Share'), () => location.href, announce),
     el('details', { class: 'copies' }, el('summary', { class: 'chip' }, t('Copy')), el('span', { class: 'chips' }, ...copies)),
     path && jsonLink(path),
   ].filter(Boolean)
@@ -48,8 +48,8 @@ export function takeAlong({ title, path, at, zoom = () => 10, announce }) {
 
 const canShare = () => typeof globalThis.navigator?.share === 'function'
 
-/** Shares the address of the page; where the browser cannot, copies it and tells how that went. */
+/** Shares the address of the page; where the browser cannot or does not, copies it and tells how that went. */
 export async function shareLink(title, tell) {
-  if (canShare()) await navigator.share({ title, url: location.href }).catch(() => {}) // the reader thought better of it
-  else tell(await copyText(location.href) ? t('Link copied') : t('The browser does not let the page copy'))
+  const shared = canShare() && await navigator.share({ title, url: location.href }).then(() => true, ({ name }) => name === 'AbortError') // the reader thought better of it
+  if (!shared) tell(await copyText(location.href) ? t('Link copied') : t('The browser does not let the page copy'))
 }

@@ -94,6 +94,15 @@ export function createSheet(root) {
     },
   }
   for (const [name, listener] of Object.entries(events)) root.addEventListener(name, listener)
+  // What a finger lets go of is clicked at once, if at all: the next click may be a key's.
+  for (const end of ['pointerup', 'pointercancel']) root.addEventListener(end, () => setTimeout(() => { moved = false }))
+  // The map is about to fly somewhere, which a sheet over all of it would hide. It is lower at once, since the flight asks how high it is.
+  root.addEventListener('uncover', () => {
+    if (stop !== 'full') return
+    root.classList.add('dragged')
+    heightOf('half')
+    settle('half')
+  })
   // A browser scrolls with a finger unless its first step is taken from it.
   root.addEventListener('touchmove', event => { if (drag?.heights && event.cancelable) event.preventDefault() }, { passive: false })
   root.addEventListener('click', event => {

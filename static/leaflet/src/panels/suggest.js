@@ -148,6 +148,7 @@ export function createSuggest({ form, input, list, choose, lookup, fail, announc
       if (asked !== text) await ask(text)
       if (input.value.trim() !== text || asked !== text) return // typed on meanwhile
       if (guessed()) {
+        input.focus() // of which the button took it: the list closes when the field loses it
         show()
         announce(`${t('Did you mean')}: ${hits.map(hit => displayText(named(hit).name)).join(', ')}`)
       } else if (hits.length > 0) take(hits[0])
