@@ -174,7 +174,7 @@ func TestMapPage(t *testing.T) {
 		const (
 			title  = `document.querySelector('#card h2')?.textContent`
 			pins   = `document.querySelectorAll('#map .pin').length`
-			closer = `Number(location.hash.slice(1).split('/')[0]) >= 6`
+			closer = `Number(location.hash.slice(1).split('/')[0]) >= 5` // beside the panels
 		)
 		w := open(t, browser, site+"/#3/20/0/layers=country,places", screen{width: 1000, height: 700, density: 1})
 		w.drawn(1)

@@ -419,7 +419,7 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`document.querySelectorAll('#map path.accuracy').length === 1`)
 		w.settled()
 		w.keep("panel-accuracy-light")
-		if got := strings.Join(w.texts("#card dl div"), "|"); !strings.Contains(got, "within 50 km") ||
+		if got := strings.Join(w.texts("#card dl div, #card p"), "|"); !strings.Contains(got, "within 50 km") ||
 			!strings.Contains(got, "9.9.9.0/24") || !strings.Contains(got, "hand-made") {
 			t.Errorf("the card says %q", got)
 		}
