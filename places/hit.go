@@ -13,18 +13,20 @@ import (
 
 // Hit is a found place. Unknown values are empty or 0.
 type Hit struct {
-	ID         uint32  `json:"id" doc:"GeoNames id."`
-	Name       string  `json:"name"`
-	Country    string  `json:"country,omitempty" doc:"ISO 3166-1 alpha-2."`
-	Class      string  `json:"class,omitempty" doc:"GeoNames' feature class."` // "P"
-	Code       string  `json:"code,omitempty" doc:"GeoNames' feature code."`   // "PPLC"
-	Admin1     string  `json:"admin1,omitempty" doc:"Code of the first-order division."`
-	Admin1Name string  `json:"admin1_name,omitempty"`
-	TimeZone   string  `json:"timezone,omitempty" doc:"IANA."`
-	Population int64   `json:"population,omitempty" schema:"min=1"`
-	Lat        float64 `json:"lat,omitempty" schema:"ref=Latitude"` // degrees
-	Lon        float64 `json:"lon,omitempty" schema:"ref=Longitude"`
-	DistanceM  float64 `json:"-"` // metres from the query's position, if it has one
+	ID         uint32 `json:"id" doc:"GeoNames id."`
+	Name       string `json:"name"`
+	Country    string `json:"country,omitempty" doc:"ISO 3166-1 alpha-2."`
+	Class      string `json:"class,omitempty" doc:"GeoNames' feature class."` // "P"
+	Code       string `json:"code,omitempty" doc:"GeoNames' feature code."`   // "PPLC"
+	Admin1     string `json:"admin1,omitempty" doc:"Code of the first-order division."`
+	Admin1Name string `json:"admin1_name,omitempty"`
+	TimeZone   string `json:"timezone,omitempty" doc:"IANA."`
+	Population int64  `json:"population,omitempty" schema:"min=1"`
+	// MapPopulation is Place.Weight.
+	MapPopulation int64   `json:"map_population,omitempty" schema:"min=1" doc:"The people of the agglomeration, which rank the place on maps."`
+	Lat           float64 `json:"lat,omitempty" schema:"ref=Latitude"` // degrees
+	Lon           float64 `json:"lon,omitempty" schema:"ref=Longitude"`
+	DistanceM     float64 `json:"-"` // metres from the query's position, if it has one
 	// JSON has the members of the place's object, without the braces around them:
 	// "id":1,"name":"…",…,"lat":47.4,"lon":8.5. Put them inside braces, alone or with members of
 	// your own before or after.
@@ -38,6 +40,7 @@ const (
 	classKey      = `,"class":`
 	codeKey       = `,"code":`
 	populationKey = `,"population":`
+	weightKey     = `,"map_population":`
 	admin1Key     = `,"admin1":`
 	admin1NameKey = `,"admin1_name":`
 	admin2Key     = `,"admin2":`
@@ -111,7 +114,7 @@ const maxTexts = 1 << 12
 func (t texts) fill(h *Hit, f *feature.Feature) (err error) {
 	h.JSON = f.Properties.AppendMembers(h.JSON[:0])
 	h.ID, h.Lat, h.Lon, h.DistanceM = uint32(f.Number), f.Lat, f.Lon, f.DistanceM
-	h.Population = populationOf(h.JSON)
+	h.Population, h.MapPopulation = numberOf(h.JSON, populationKey), numberOf(h.JSON, weightKey)
 	// The name is often that of the previous hit.
 	if q := members.Text(h.JSON, nameKey); len(q) < 2 || string(q[1:len(q)-1]) != h.Name || strings.Contains(h.Name, `\`) {
 		if h.Name, err = nameOf(h.JSON); err != nil {
@@ -123,9 +126,9 @@ func (t texts) fill(h *Hit, f *feature.Feature) (err error) {
 	return nil
 }
 
-// populationOf reads a population, or 0 where there is none.
-func populationOf(json []byte) (n int64) {
-	_, digits, _ := bytes.Cut(json, []byte(populationKey))
+// numberOf reads the whole number of a member, or 0 where there is none.
+func numberOf(json []byte, key string) (n int64) {
+	_, digits, _ := bytes.Cut(json, []byte(key))
 	for _, c := range digits {
 		if c < '0' || c > '9' {
 			break

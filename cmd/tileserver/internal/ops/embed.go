@@ -3,7 +3,6 @@ package ops
 import (
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -17,8 +16,8 @@ import (
 // placeholder matches a column in the text of a popup, as static/leaflet/src/popup.js does.
 var placeholder = regexp.MustCompile(`\{([^{}]+)\}`)
 
-// These are the limits of static/leaflet/src/popup.js. A longer popup is no card.
-const longestPopup, mostColumns = 1000, 32
+// mostColumns is the number of columns that static/leaflet/src/popup.js takes.
+const mostColumns = 32
 
 // getEmbed answers GET /embed. It refuses a popup with a column that no layer of the map has: cards would
 // lack it without a word. Live layers may get it later.
@@ -32,7 +31,7 @@ func (s *Handlers) getEmbed(c echo.Context, q *endpoint.Params) error {
 		columns = strings.Split(popup, ",")
 		columns = columns[:min(len(columns), mostColumns)]
 	}
-	if columns == nil || utf8.RuneCountInString(popup) > longestPopup {
+	if columns == nil {
 		return s.getPage(c, q)
 	}
 	schema, live := embedSchema(q)
