@@ -17,7 +17,8 @@ import (
 	"quadrille/internal/must"
 )
 
-var filterSchema = Schema{{Name: "a.lt", Kind: Text}, {Name: "any", Kind: Any}, {Name: "category", Kind: Text}, {Name: "closed", Kind: Boolean}, {Name: "open", Kind: Time},
+var filterSchema = Schema{{Name: "a.lt", Kind: Text}, {Name: "any", Kind: Any},
+	{Name: "category", Kind: Text}, {Name: "closed", Kind: Boolean}, {Name: "open", Kind: Time},
 	{Name: "price", Kind: Number}, {Name: "tags", Kind: Texts}}
 
 func TestParseTerm(t *testing.T) {

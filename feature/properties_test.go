@@ -392,7 +392,8 @@ const cafe = `{"name":"Café Zentral","category":"cafe","cuisine":["swiss","vega
 func TestReadingAllocatesNothing(t *testing.T) {
 	testrace.SkipUnderRace(t, "it allocates")
 	object := compact(t, cafe)
-	s := Schema{{Name: "category", Kind: Text}, {Name: "cuisine", Kind: Texts}, {Name: "name", Kind: Text}, {Name: "open", Kind: Time}, {Name: "price", Kind: Number}, {Name: "website", Kind: Any},
+	s := Schema{{Name: "category", Kind: Text}, {Name: "cuisine", Kind: Texts}, {Name: "name", Kind: Text},
+		{Name: "open", Kind: Time}, {Name: "price", Kind: Number}, {Name: "website", Kind: Any},
 		{Name: "wheelchair", Kind: Boolean}}
 	filter := must.Get(newExpression(s, []Term{
 		{Name: "category", Values: []string{"bakery", "cafe"}}, {Name: "cuisine", Values: []string{"vegan"}}, {Name: "name",

@@ -179,7 +179,8 @@ func TestLearnDeclaredAndMany(t *testing.T) {
 }
 
 func TestConvert(t *testing.T) {
-	s := Schema{{Name: "any", Kind: Any}, {Name: "b", Kind: Boolean}, {Name: "l", Kind: Texts}, {Name: "n", Kind: Number}, {Name: "s", Kind: Text}, {Name: "t", Kind: Time}}
+	s := Schema{{Name: "any", Kind: Any}, {Name: "b", Kind: Boolean}, {Name: "l", Kind: Texts},
+		{Name: "n", Kind: Number}, {Name: "s", Kind: Text}, {Name: "t", Kind: Time}}
 	for in, want := range map[string]string{
 		`{"x":"1","any":"","s":"","n":null}`:            `{"x":"1","any":"","s":"","n":null}`,
 		`{"b":"True","n":" -12.50 "}`:                   `{"b":true,"n":-12.5}`,
@@ -297,7 +298,8 @@ func FuzzConvert(f *testing.F) {
 		`{"t":"2026-01-01T01:00:00.120+01:00","l":["x",1,true]}`, `{"s":1e2,"l":[]}`} {
 		f.Add([]byte(s))
 	}
-	s := Schema{{Name: "any", Kind: Any}, {Name: "b", Kind: Boolean}, {Name: "l", Kind: Texts}, {Name: "n", Kind: Number}, {Name: "s", Kind: Text}, {Name: "t", Kind: Time}}
+	s := Schema{{Name: "any", Kind: Any}, {Name: "b", Kind: Boolean}, {Name: "l", Kind: Texts},
+		{Name: "n", Kind: Number}, {Name: "s", Kind: Text}, {Name: "t", Kind: Time}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if object, err := AppendProperties(nil, raw); err == nil {
 			checkConverted(t, s, object, false)

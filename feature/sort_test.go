@@ -30,7 +30,8 @@ func TestSortKey(t *testing.T) {
 			last = key
 		}
 	}
-	for _, f := range []Field{{Name: "v", Kind: Text}, {Name: "v", Kind: Number}, {Name: "v", Kind: Time}, {Name: "v", Kind: Boolean}, {Name: "w", Kind: Number}} {
+	for _, f := range []Field{{Name: "v", Kind: Text}, {Name: "v", Kind: Number},
+		{Name: "v", Kind: Time}, {Name: "v", Kind: Boolean}, {Name: "w", Kind: Number}} {
 		if _, ok := SortKey([]byte(`{"v":"x"}`), f); ok {
 			t.Errorf("%v", f)
 		}

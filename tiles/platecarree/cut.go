@@ -33,12 +33,12 @@ const mostCrossings = 1 << 14
 // extent is the edge of a tile, and buffer the distance that shapes reach beyond it.
 const extent, buffer = mvt.Extent, layout.TileBuffer
 
-// place is the x of a tile's western edge while it is cut, because the grid package takes no
-// coordinates below 0.
-const place = extent
+// west is the x of a tile's western edge while its polygons are dissolved, because package grid takes no
+// x below 0.
+const west = extent
 
 // frame is a tile with its buffer.
-var frame = grid.Box{X0: place - buffer, Y0: -buffer, X1: place + extent + buffer, Y1: extent + buffer}
+var frame = grid.Box{X0: west - buffer, Y0: -buffer, X1: west + extent + buffer, Y1: extent + buffer}
 
 // Append appends the layers of tile t, as Source has them: each layer once, in the order in which
 // the source has them from north to south. If nothing is appended, the tile is empty. A polygon of a
@@ -294,7 +294,7 @@ func (c *cutter) addLines(l *layer, f mvt.Feature, to projection) error {
 					err = c.copyTags(l, f)
 				}
 				for i := range part {
-					part[i].X -= place
+					part[i].X -= west
 				}
 				l.Line(part)
 			})
@@ -312,7 +312,7 @@ func (c *cutter) addLines(l *layer, f mvt.Feature, to projection) error {
 // round projects a point to the frame.
 func (c *cutter) round(to projection, p grid.Point) grid.Point {
 	x, y := to.at(p)
-	return grid.Pt(int32(math.Floor(x+0.5))+place, int32(math.Floor(y+0.5)))
+	return grid.Pt(int32(math.Floor(x+0.5))+west, int32(math.Floor(y+0.5)))
 }
 
 // addPolygon adds the edges of a feature to the polygon with its id. A feature without an id is a
@@ -377,7 +377,7 @@ func (c *cutter) finish(ctx context.Context, l *layer) error {
 		for _, rings := range parts {
 			for _, ring := range rings {
 				for i := range ring {
-					ring[i].X -= place
+					ring[i].X -= west
 				}
 				l.Ring(ring)
 			}

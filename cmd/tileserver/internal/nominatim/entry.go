@@ -68,8 +68,10 @@ type shape struct {
 	degrees    float64 // from the middle to the edge of its box
 }
 
-// shapes are the shapes of settlements and aerodromes, by the value of their tag.
+// shapes are the shapes of settlements, aerodromes and continents, by the value of their tag. A continent has a box
+// of its own only where a layer has continents.
 var shapes = map[string]shape{
+	"continent": {2, 25},
 	"city":      {16, 0.16},
 	"town":      {18, 0.04},
 	"village":   {19, 0.02},

@@ -26,8 +26,8 @@ var (
 			"`west,south,east,north` in degrees.",
 		endpoint.Schema{"type": "string"}, nil)
 	popupParam = endpoint.DescribedParam(endpoint.InQuery, "popup",
-		"What the card of a point or region that is clicked tells: columns, `name,price`, or a text with columns in braces, `{name}: {price} €`. "+
-			"Empty, there is no card; left out, it has all columns.", endpoint.Schema{"type": "string"}, nil)
+		"What the card of a point or region that is clicked tells: columns, `name,price`, or a text with columns in braces, "+
+			"`{name}: {price} €`. Empty, there is no card; left out, it has all columns.", endpoint.Schema{"type": "string"}, nil)
 	titleParam  = endpoint.DescribedParam(endpoint.InQuery, "title", "A title over the map.", endpoint.Schema{"type": "string"}, nil)
 	layersParam = endpoint.DescribedParam(endpoint.InQuery, "layers",
 		"Comma list of the layers that are on: region types, `places`, `points:name`. Left out, those that the map page begins with.", endpoint.Schema{"type": "string"}, "country,places")

@@ -146,6 +146,7 @@ var GlobeNames = []places.AlternateName{
 	{PlaceID: 2661552, Name: "Berne", Lang: "fr"},
 	{PlaceID: 2658434, Name: "Schweiz", Lang: "de"},
 	{PlaceID: 2658434, Name: "Suisse", Lang: "fr"},
+	{PlaceID: 2921044, Name: "Saksamaa", Lang: "et"}, // of a country that is no place here
 }
 
 // GlobeGazetteer explains the codes of GlobePlaces.

@@ -119,6 +119,7 @@ func TestGoldenNominatim(t *testing.T) {
 	var out bytes.Buffer
 	for _, path := range []string{
 		"/nominatim/search?q=zur&limit=2",
+		"/nominatim/search?q=afrika",
 		"/nominatim/search?q=zur&limit=1&format=json&addressdetails=1&extratags=1&namedetails=1",
 		"/nominatim/search?q=zur&limit=1&format=geojson&addressdetails=1",
 		"/nominatim/search?q=zur&limit=1&format=geocodejson&addressdetails=1",

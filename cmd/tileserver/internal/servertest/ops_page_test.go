@@ -86,6 +86,16 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestPopupOfFiltered tests that a layer with a filter has its columns in popups.
+func TestPopupOfFiltered(t *testing.T) {
+	f, _ := servertest.NewCollections(t)
+	const layers = "/embed?layers=country,points:shops.stars=4&popup="
+	if res := f.Get(layers + "stars"); res.StatusCode != 200 {
+		t.Errorf("a column of the collection: %d %s", res.StatusCode, servertest.Body(t, res))
+	}
+	servertest.WantProblem(t, f.Get(layers+"stairs"), 400, "bad-parameter")
+}
+
 // TestPopup tests that a popup with a column that no layer has is refused, in a page that a frame can show.
 func TestPopup(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) {
@@ -95,6 +105,7 @@ func TestPopup(t *testing.T) {
 	for _, query := range []string{
 		"", "popup=", "popup=name,%20id", "popup={name}:%20{id}%20{", "layers=country&popup=name,map_color", "layers=nothing&popup=name,population",
 		"layers=country&color=places.x&popup={population}", "layers=country&popup=,,", "layers=points:nothing&popup=name",
+		"layers=places&popup={map_population}",
 	} {
 		res := f.Get("/embed?" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(query))
 		if b := servertest.Body(t, res); res.StatusCode != 200 || b != `<meta name="quadrille-hosts" content="https://a.example https://b.example">` {

@@ -50,6 +50,7 @@ func TestGoldenSearch(t *testing.T) {
 		"/countries/CH",
 		"/countries/ch?lang=fr",
 		"/countries/DE",
+		"/countries/DE?lang=et",
 		"/countries/ZZ",
 		"/places/within",
 		"/places/within?bbox=0,0,1,1&tile=0/0/0",

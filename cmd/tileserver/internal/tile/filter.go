@@ -18,7 +18,8 @@ import (
 var filtersParam = endpoint.FilterParams("Every other parameter is a filter as those of lists, such as `category=cafe,bakery`, `price.lt=20` "+
 	"or `-closed=`: tiles have only the points that pass, and clusters are of these. All layers of points must know its "+
 	"properties; `points:shops.category=cafe` is for that layer alone. Regions are drawn whole below them. In a list without layers of "+
-	"points filters hold for regions and lines, of their own properties and of `COLLECTION.PROPERTY` of a collection whose ids are theirs: those layers that know the properties, of which there "+
+	"points filters hold for regions and lines, of their own properties and of `COLLECTION.PROPERTY` of a collection whose "+
+	"ids are theirs: those layers that know the properties, of which there "+
 	"must be one, have only what passes, and the others are drawn whole.", map[string]any{"category": "cafe"})
 
 // filters are the filters of the layers of a request.

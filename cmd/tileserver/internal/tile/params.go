@@ -26,7 +26,8 @@ var (
 		"Whether the tiles have addresses that name their generations and may be kept for ever.").WithExample(true)
 	pixelsParam = endpoint.Word("pixels",
 		"How large the map draws a tile. Places are chosen for 256 pixels; with 512, as MapLibre draws vector tiles, a tile "+
-			"has those of the four tiles in it, and points of your own stand as far apart as on the map page. Pictures have none.", "256", "512").WithDefault("256").WithExample("512")
+			"has those of the four tiles in it, and points of your own stand as far apart as on the map page. Pictures have none.",
+		"256", "512").WithDefault("256").WithExample("512")
 	scaleParam = endpoint.Word("scale",
 		"Of the document of pictures: how many pixels of a picture stand for one of the map, whose tiles are 256 wide. "+
 			"Vector tiles have none.", "1", "2").WithDefault("1")

@@ -78,15 +78,6 @@ var webMercator = sync.OnceValue(func() *TileMatrixSet {
 	return set
 })
 
-// matrixLimits is the range of rows and columns with tiles in a tile matrix.
-type matrixLimits struct {
-	TileMatrix string `json:"tileMatrix"`
-	MinTileRow int    `json:"minTileRow"`
-	MaxTileRow int    `json:"maxTileRow"`
-	MinTileCol int    `json:"minTileCol"`
-	MaxTileCol int    `json:"maxTileCol"`
-}
-
 // worldCRS84 returns WorldCRS84Quad with the tile matrices that are as deep. Package platecarree cuts
 // its tiles, and names them by those of Web Mercator that are as wide.
 var worldCRS84 = sync.OnceValue(func() *TileMatrixSet {
@@ -124,6 +115,15 @@ func matrixSetOf(id string) (*TileMatrixSet, error) {
 // at returns the number of the tile matrix whose tiles are as wide as those of a zoom of Web Mercator.
 func (set *TileMatrixSet) at(zoom int) int { return max(0, zoom-set.deeper) }
 
+// matrixLimits is the range of rows and columns with tiles in a tile matrix.
+type matrixLimits struct {
+	TileMatrix string `json:"tileMatrix"`
+	MinTileRow int    `json:"minTileRow"`
+	MaxTileRow int    `json:"maxTileRow"`
+	MinTileCol int    `json:"minTileCol"`
+	MaxTileCol int    `json:"maxTileCol"`
+}
+
 // limitsTo returns the limits of a tileset that has all tiles down to a zoom of Web Mercator.
 func (set *TileMatrixSet) limitsTo(zoom int) (all []matrixLimits) {
 	for _, m := range set.TileMatrices[:set.at(zoom)+1] {
@@ -139,7 +139,8 @@ type boundingBox struct {
 }
 
 // errBeyondLimits refuses a tile that its tileset does not have.
-var errBeyondLimits = endpoint.Refuse(endpoint.ErrTileOutside, "", "Ask for a row and a column of the tile matrix, within the limits of the tileset.")
+var errBeyondLimits = endpoint.Refuse(endpoint.ErrTileOutside, "",
+	"Ask for a row and a column of the tile matrix, within the limits of the tileset.")
 
 // errNoTileMatrixSet is matched if there is no tile matrix set with a name.
 var errNoTileMatrixSet = errors.New("no such tile matrix set")

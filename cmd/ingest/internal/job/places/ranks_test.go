@@ -54,7 +54,7 @@ func rankedRows() string {
 func TestRanks(t *testing.T) {
 	gazetteer := testfile.WriteTemp(t, "places.txt", rankedRows())
 	ranks := testfile.WriteTemp(t, "ranks.csv", "city,lat,lng,pop,iso2\n"+
-		"Delhi,28.67,77.2,15900000.5,IN\nNew Delhi,28.6,77.2,300000,IN\nFt. Worth,32.75,-97.34,1090000,US\n"+
+		"Delhi,28.67,77.2,15900000.5,IN\nNew Delhi,28.6,77.2,300000,IN\nFt. Worth,32.75,-97.34,1090000,us\n"+
 		"ANADYR,64.8,179.9,11000,RU\nOslo,59.91,10.75,800000,SE\nNowhere,0,0,5,\nJuba,4.8,31.6,111000,SS\n,1,1,5,\nBad,1,1,many,\nBad,91,1,5,\n")
 	rep, c := &jobtest.Recorder{}, jobtest.Catalog(t)
 	inputs := append(placeFiles(gazetteer), Input{Input: job.Input{Path: ranks}, Kind: geonames.KindRanks})
@@ -97,6 +97,24 @@ func TestRanks(t *testing.T) {
 		if fmt.Sprint(got.all) != fmt.Sprint(want) || fmt.Sprint(features) != fmt.Sprint(want) {
 			t.Errorf("zoom %d: drawn %v, features %v", zoom, got.all, features)
 		}
+	}
+}
+
+// TestCrowdedRanks refuses more ranks in one place than can be compared with each town there.
+func TestCrowdedRanks(t *testing.T) {
+	var rows strings.Builder
+	rows.WriteString("city,lat,lng,pop\n")
+	for i := range mostInCell + 3 {
+		fmt.Fprintf(&rows, "Town %d%s,28.5,77.5,5\n", i, strings.Repeat("|x", mostRankNames))
+	}
+	ranks := testfile.WriteTemp(t, "ranks.csv", rows.String())
+	inputs := append(placeFiles(testfile.WriteTemp(t, "places.txt", rankedRows())), Input{Input: job.Input{Path: ranks}, Kind: geonames.KindRanks})
+	m, err := Ingest(t.Context(), jobtest.Catalog(t), inputs, job.Options{MaxBad: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Bad["is one of too many in its square degree"] != 3 {
+		t.Errorf("bad %v", m.Bad)
 	}
 }
 
